@@ -8,7 +8,7 @@
     with mcptest.connect("python server.py") as server:
         server.call("add", a=1, b=2).expect("structured.result", exact=3)
 
-What `__all__` names is the public API; docs/reference/stability.md says what is promised of it. A name is imported when it is
+What `__all__` names is the public API; docs/reference/stability.md says what stays compatible. A name is imported when it is
 first used, so that `import mcptest` costs next to nothing.
 """
 

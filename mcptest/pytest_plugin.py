@@ -1,6 +1,6 @@
 """The pytest plugin: suites are collected as tests, and the fixture `mcp_server` calls a server from Python tests.
 
-pytest loads this module at every start, also where no suite is, so it imports neither the engine nor asyncio by itself.
+pytest loads this module at every start, also without any suite, so it imports neither the engine nor asyncio at the top.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEAD_BYTES = 512
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The flags of the plugin."""
+    """Add the plugin's flags to pytest."""
     group = parser.getgroup("mcptest", "MCP servers (mcptest)")
     group.addoption(
         "--mcptest-var", action="append", default=[], metavar="K=V", help="Set a variable of the suites; repeatable."
@@ -31,12 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell pytest of the marker that a suite's tests have beside their tags."""
+    """Register the marker that a suite's tests have besides their tags."""
     config.addinivalue_line("markers", "mcptest: a test of an mcptest suite (each of its tags is a marker too)")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A suite: named on the command line, called `mcptest.yaml` or `mcptest.yml`, or a YAML file with our schema line."""
+    """Collect a suite: named on the command line, called `mcptest.yaml` or `mcptest.yml`, or a YAML file with mcptest's schema
+    line.
+    """
     is_yaml = file_path.suffix in (".yml", ".yaml")
     if not is_yaml and file_path.suffix != ".json":
         return None
@@ -61,7 +63,7 @@ def _is_suite(path: Path) -> bool:
 
 @pytest.fixture
 def mcp_app() -> Any:
-    """The server that `mcp_server` calls; override it: a FastMCP or Server object, a command, a URL, or a suite's block."""
+    """The server that `mcp_server` calls. Override it with a FastMCP or Server object, a command, a URL, or a suite's block."""
     pytest.fail(
         "the fixture `mcp_server` needs a server: define a fixture `mcp_app` that returns a FastMCP or Server object, "
         "a command, or a URL",

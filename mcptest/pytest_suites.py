@@ -1,8 +1,8 @@
 """Suites as pytest sees them: a file is a collector, each of its tests an item.
 
-A file is one run of the engine, as `mcptest run` makes it, with its servers, hooks and gates. Its tests begin when pytest
-reaches them, one at a time: so `-x`, `--lf` and plugins that reorder tests work. A run goes through its tests in one
-direction. Where pytest goes back, as a plugin does that repeats failed tests, another run is begun.
+A file is one run of the engine, as `mcptest run` makes it, with its servers, hooks and gates. A test begins when pytest reaches
+it, one at a time: so `-x`, `--lf` and plugins that reorder tests work. A run goes through its tests in one direction. Where
+pytest goes back, as with a plugin that repeats failed tests, another run begins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SuiteFile(pytest.File):
     _run: _SuiteRun | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The tests of the suite. Raises: CollectError with every problem of the suite."""
+        """Collect the tests of the suite. Raises: CollectError with every problem of the suite."""
         from mcptest_engine.cli.common import parse_variables
         from mcptest_engine.running.plan import plan_of
 
@@ -65,7 +65,7 @@ class SuiteFile(pytest.File):
         return [item for item in self.session.items if isinstance(item, SuiteItem) and item.parent is self]
 
     def teardown(self) -> None:
-        """End the run and its servers. Fails where a gate of the suite fails, such as its coverage."""
+        """End the run and its servers. Fails when a gate of the suite fails, such as its coverage."""
         record = self.end_run()
         if record is None:
             gates = " and ".join(f"`{name}`" for name in ("coverage", "effects") if getattr(self.suite, name))
@@ -82,7 +82,7 @@ class SuiteFile(pytest.File):
             self.warn(McptestWarning(warning))
 
     def end_run(self) -> RunRecord | None:
-        """End the run that is on; its record where every test of the file was run, else None."""
+        """End the current run; return its record when every test of the file was run, else None."""
         run, self._run = self._run, None
         return None if run is None else run.end(keep=run.begun == self.runnable)
 
@@ -120,15 +120,16 @@ class SuiteItem(pytest.Item):
             pytest.skip(f"inconclusive: {result.message or 'no verdict'}")
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the test stands, for reports."""
+        """The place of the test, for reports."""
         file = self.parent.workspace.root / self.case.file if self.case.file else self.path
         return file, max(self.case.line - 1, 0), self.name
 
 
 class _SuiteRun:
-    """A run of the engine, which goes on while a test is asked for and stands still in between.
+    """A run of the engine that goes on while a test is requested, and pauses in between.
 
-    What `asyncio.Runner` runs gives nothing back: each time it writes out the result, as part of an error that nobody sees.
+    The coroutine that `asyncio.Runner` runs returns None: the runner formats its result each time, for an error that nobody
+    sees.
     """
 
     def __init__(self, file: SuiteFile, wanted: frozenset[str]) -> None:
@@ -158,7 +159,7 @@ class _SuiteRun:
         self._task.add_done_callback(lambda _: self._finished.set())
 
     def may_still(self, case_id: str) -> bool:
-        """Whether the run has not gone past this test."""
+        """Whether the run has not passed this test."""
         is_going_on = not self._task.done() and not self._task.cancelling()
         return is_going_on and self._latest < self._order[case_id]
 
@@ -168,13 +169,13 @@ class _SuiteRun:
         self._asked.put_nowait(case_id)
         try:
             self._runner.run(self._until(case_id))
-        except BaseException:  # Ctrl-C, or a plugin's timeout: nobody waits for the answer any more
+        except BaseException:  # Ctrl-C, or a plugin's timeout: nobody waits for the answer any longer
             self._task.cancel()
             raise
         return self._results[case_id]
 
     def end(self, *, keep: bool) -> RunRecord | None:
-        """Let the run come to its end, and close its servers. Its record is saved and returned with `keep`."""
+        """Finish the run, and close its servers. With `keep`, its record is saved and returned."""
         self._asked.put_nowait(None)
         try:
             self._runner.run(self._rest())
@@ -190,7 +191,7 @@ class _SuiteRun:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _until(self, case_id: str) -> None:
-        """Go on until this test has its result. Raises: what the run raised."""
+        """Continue until this test has its result. Raises: what the run raised."""
         while case_id not in self._results:
             if self._task.done():
                 self._task.result()
@@ -206,7 +207,7 @@ class _SuiteRun:
             self._finished.set()
 
     async def _admit(self, case: Case) -> bool:
-        """Wait until pytest wants this test, or one after it."""
+        """Wait until pytest requests this test, or a later one."""
         if self._is_ending:
             return False
         if self._next is None:
@@ -219,7 +220,7 @@ class _SuiteRun:
 
 
 def _report(result: TestResult, file: SuiteFile) -> str:
-    """Why a test failed, as the `pretty` report tells it."""
+    """Why a test failed, as in the `pretty` report."""
     from dataclasses import replace
     from datetime import UTC, datetime
 
@@ -230,4 +231,4 @@ def _report(result: TestResult, file: SuiteFile) -> str:
 
     record = blank_record(file.suite, file.workspace, {}, started=datetime.now(UTC))
     _title, place, *lines = failure_blocks(replace(record, tests=(result,)), RenderOptions(), Ink(on=False))
-    return textwrap.dedent("\n".join([*lines, place]))  # the first line is that of pytest's summary
+    return textwrap.dedent("\n".join([*lines, place]))  # the first line repeats pytest's summary

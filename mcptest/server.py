@@ -1,7 +1,7 @@
 """One server from Python: connect to it, call it, check its answers with the matchers of suites.
 
-A call goes through the engine as a call of a suite does: the answer is checked against the protocol and the tool's
-`outputSchema`, the server is started again when it has died, and secrets stay out of messages.
+A call goes through the engine like a call of a suite: the answer is checked against the protocol and the tool's `outputSchema`,
+the server is restarted when it has died, and secrets stay out of messages.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 _BLOCKS = {"resources/read": "resources", "prompts/get": "prompts"}
 NAME = "server"
-"""What the server is called in messages."""
+"""The server's name in messages."""
 
 
 class CallFailed(McptestError, AssertionError):
-    """A call that was to succeed and did not: the tool reported an error. The message has the tool's text."""
+    """A call that should have succeeded, but the tool reported an error. The message has the tool's text."""
 
 
 class ExpectationFailed(McptestError, AssertionError):
-    """An answer that is not what was expected. The message says what differs and where."""
+    """An answer that is not as expected. The message says what differs and where."""
 
 
 class ProtocolError(McptestError):
@@ -63,7 +63,7 @@ class ProtocolError(McptestError):
 def _with_short_traceback(
     method: Callable[Concatenate[Server, P], Awaitable[T]],
 ) -> Callable[Concatenate[Server, P], Coroutine[Any, Any, T]]:
-    """The method with errors whose traceback ends at the caller: what the engine did is of no help there."""
+    """Let the errors of a method have tracebacks that end at the caller: the frames of the engine are no help."""
 
     @functools.wraps(method)
     async def call(server: Server, /, *args: P.args, **keywords: P.kwargs) -> T:
@@ -82,8 +82,8 @@ class Result:
     """What a call returned.
 
     `raw` is the result as the server sent it, `text` its texts, joined by newlines, `structured` its `structuredContent` or
-    None, `is_error` whether the tool reported an error. `duration_ms` is the time until the answer's last byte.
-    `notifications` are the messages that the server sent unasked meanwhile, as sent.
+    None. `is_error`: the tool reported an error. `duration_ms` is the time until the answer's last byte. `notifications` are
+    the server's notifications and requests meanwhile, as sent.
     """
 
     def __init__(self, envelope: Mapping[str, Any], server: Server) -> None:
@@ -110,7 +110,7 @@ class Result:
 
     @property
     def json(self) -> Any:
-        """`text` read as JSON. Raises: ExpectationFailed where it is none."""
+        """`text` parsed as JSON. Raises: ExpectationFailed when it is none."""
         try:
             return json.loads(self.text)
         except ValueError as wrong:
@@ -125,10 +125,10 @@ class Result:
         """Check one value of the answer with one matcher, as an assertion of a suite does, and return the result itself.
 
         `target` is a path such as `structured.total`, `json.total`, `text`, or `result.content[0].text`. The matcher is a
-        keyword with the name that it has in suites, `_` for `-`: `exact=3`, `contains="ok"`, `between=[0, 1]`,
-        `snapshot=True`. The call must have come to `outcome`: "success", "error" or "any".
-        Raises: ExpectationFailed (an AssertionError) for what does not hold, CallFailed for the wrong outcome, UsageError
-        for an unknown matcher, or a value that it does not take.
+        keyword with the name that it has in suites, `_` for `-`: `exact=3`, `contains="ok"`, `between=[0, 1]`, `snapshot=True`.
+        `outcome` is what the call must have ended in: "success", "error" or "any". Raises: ExpectationFailed (an
+        AssertionError) when the matcher fails, CallFailed for another outcome, UsageError for an unknown matcher, or a value
+        that it does not accept.
         """
         from mcptest_engine.suite.assertion_checks import always_holds
         from mcptest_engine.suite.short_assertions import long_target
@@ -157,7 +157,7 @@ class Result:
 
 
 class Server:
-    """A server that is called with `await`. Made by `connect`, or by the fixture `mcp_server`; opened by the first call."""
+    """A server whose methods are awaited. Made by `connect`, or by the fixture `mcp_server`; opened by the first call."""
 
     def __init__(
         self, pool: Pool, *, timeout_seconds: float, snapshots: SnapshotStore | None = None, test: str = ""
@@ -192,17 +192,17 @@ class Server:
 
     @_with_short_traceback
     async def tools(self) -> list[dict[str, Any]]:
-        """The server's tools, all pages of them, as it lists them."""
+        """All tools of the server, as it lists them."""
         return await self._listed("tools")
 
     @_with_short_traceback
     async def resources(self) -> list[dict[str, Any]]:
-        """The server's resources, all pages of them."""
+        """All resources of the server, as it lists them."""
         return await self._listed("resources")
 
     @_with_short_traceback
     async def prompts(self) -> list[dict[str, Any]]:
-        """The server's prompts, all pages of them."""
+        """All prompts of the server, as it lists them."""
         return await self._listed("prompts")
 
     @_with_short_traceback
@@ -220,7 +220,7 @@ class Server:
 
     @_with_short_traceback
     async def request(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Send any request and return its result as sent; nothing checks it. Raises: ProtocolError, ServerError."""
+        """Send any request and return its result as sent, unchecked. Raises: ProtocolError, ServerError."""
         _check_text("the method of a request", method)
         given = None if params is None else _as_sent(_mapping("the parameters", params))
         _, session = await self._opened()
@@ -229,7 +229,7 @@ class Server:
 
     @_with_short_traceback
     async def info(self) -> dict[str, Any]:
-        """What the server says of itself: "serverInfo", "protocolVersion", "capabilities", "instructions"."""
+        """What the server says about itself: "serverInfo", "protocolVersion", "capabilities", "instructions"."""
         _, session = await self._opened()
         return {
             "serverInfo": session.server_info,
@@ -249,7 +249,7 @@ class Server:
             self._snapshots.save()
 
     def close(self) -> None:
-        """`aclose` for code that runs after the loop was left; nothing where the session is closed already."""
+        """End the session like `aclose`, after the event loop has stopped; nothing when the session is closed already."""
         if self._caller is not None and self._loop is not None and not self._loop.is_closed():
             self._loop.run_until_complete(self.aclose())
 
@@ -312,7 +312,7 @@ class Server:
         return Result(envelope, self)
 
     def _note_stderr(self, wrong: ServerError) -> None:
-        """Let tracebacks show the end of the server's stderr, once."""
+        """Add the end of the server's stderr to tracebacks, once."""
         from mcptest_engine.reporting.facts import STDERR_LINES, last_lines
 
         lines = last_lines(self._pool.redactor.redact_text(wrong.stderr_tail), STDERR_LINES)
@@ -324,7 +324,7 @@ class Server:
         return self._pool.redactor.redact(value)
 
     def _judge(self, target: str, matcher: Mapping[str, object], envelope: Mapping[str, object]) -> str | None:
-        """Why one matcher does not hold, or None."""
+        """Why one matcher fails, or None."""
         from mcptest_engine.core.targets import TargetSyntaxError
         from mcptest_engine.judging.assertions import judge_assertions
         from mcptest_engine.reporting.facts import diff_lines
@@ -359,9 +359,9 @@ class Server:
 
 
 class SyncServer:
-    """A server that is called without `await`: the methods of `Server`, for code without an event loop.
+    """A server whose methods are called without `await`: those of `Server`, for code without an event loop.
 
-    Calls of several threads are made one after the other.
+    Calls from several threads are made one after the other.
     """
 
     def __init__(self, server: Server) -> None:
@@ -415,7 +415,7 @@ class SyncServer:
         if self._is_closed:
             return
         _refuse_in_loop()
-        self._is_closed = True  # before its turn, so that the calls that wait for theirs are refused
+        self._is_closed = True  # set before its turn, so that waiting calls are refused
         try:
             self._run(self._server.aclose(), closes=True)
         finally:
@@ -430,17 +430,17 @@ class SyncServer:
                     raise UsageError("the connection is closed", hint="call the server inside the `with` block")
                 return self._runner.run(work)
         except McptestError as wrong:
-            work.close()  # which may not have been begun
+            work.close()  # the connection may not have been opened
             raise wrong.with_traceback(None) from None
         finally:
             unsaid = self._unsaid[:]
-            self._unsaid.clear()  # first: a warning may be an error
+            self._unsaid.clear()  # before the warning, which may be an error
             for text in unsaid:
                 warnings.warn(McptestWarning(text), stacklevel=3)
 
 
 class Connection:
-    """What `connect` returns: `async with` gives a `Server`, `with` a `SyncServer`; both end it with the block."""
+    """Returned by `connect`: `async with` gives a `Server`, `with` a `SyncServer`; both end with the block."""
 
     def __init__(self, make: Callable[[], Server]) -> None:
         self._make = make
@@ -498,8 +498,8 @@ def connect(
 
     `target` is a command ("python server.py", or a list of words), the path of a Python file (`Path`), a URL, the block of a
     server as a suite has it (a mapping), or a server of this process: a FastMCP, MCPServer or low-level Server object.
-    `timeout_seconds` is how long each call may take. `protocol` is the revision to offer, "auto" to find out.
-    Raises: UsageError for what is no target, SuiteError for a block or an option that a suite would refuse.
+    `timeout_seconds` is the limit for each call. `protocol` is the revision to offer, "auto" to probe. Raises: UsageError for a
+    target that is none of these, SuiteError for a block or an option that a suite would refuse.
     """
     return Connection(
         lambda: open_server(
@@ -520,7 +520,7 @@ def open_server(
     update_snapshots: bool = False,
     test: str = "",
 ) -> Server:
-    """A server that its first call opens. `snapshots` is the file of the snapshots of the test `test`. Raises: as `connect`."""
+    """A server that its first call opens. `snapshots` is the snapshot file of the test `test`. Raises: as `connect`."""
     from mcptest_engine.running.launch import open_pool
     from mcptest_engine.running.settings import RunSettings
 
@@ -558,7 +558,7 @@ def open_server(
 
 
 def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
-    """The block of a server for a target, and whether the target is a server of this process."""
+    """The server block for a target, and whether the target is a server object of this process."""
     if isinstance(target, str):
         if target.startswith(("http://", "https://")):
             return {"url": target}, False
@@ -578,11 +578,11 @@ def _settings_of(target: object) -> tuple[dict[str, Any], bool]:
         if odd is not None:
             raise WrongType(f"a command is a list of texts, found {clipped(odd)} in it")
         return {"command": [os.fspath(word) for word in target]}, False
-    return {"command": [sys.executable]}, True  # not started: the object answers
+    return {"command": [sys.executable]}, True  # never started: the object answers
 
 
 def _suite_of(settings: Mapping[str, object]) -> Any:
-    """A suite with this server and no test, checked as the file would be."""
+    """Load a suite with this server and no test, checked like a file."""
     try:
         text = json.dumps({"servers": {NAME: settings}})
     except TypeError as wrong:
@@ -594,7 +594,7 @@ def _suite_of(settings: Mapping[str, object]) -> Any:
 
 
 def _checked_text(text: str, name: str) -> CheckedSuite:
-    """A suite that came as text, checked as its file would be."""
+    """Load a suite from text, checked like a file."""
     from mcptest_engine.suite.load import LoadOptions, check_text
 
     here = Path.cwd()
@@ -603,7 +603,7 @@ def _checked_text(text: str, name: str) -> CheckedSuite:
 
 
 def _check_operand(matcher: Mapping[str, object]) -> None:
-    """Raises: UsageError for what a suite with this matcher is refused for."""
+    """Raises: UsageError for a matcher that a suite would refuse."""
     __tracebackhide__ = True
     test = {"name": "t", "tool": "t", "expect": [{"target": "result", "matcher": _as_sent(matcher)}]}
     checked = _checked_text(json.dumps({"servers": {NAME: {"command": ["x"]}}, "tools": [test]}), "expect")
@@ -635,7 +635,7 @@ def _mapping(what: str, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _as_sent(value: T) -> T:
-    """The value as the server will read it. Raises: UsageError for what JSON does not have."""
+    """The value as the server will read it. Raises: UsageError for a value that JSON does not have."""
     try:
         read: T = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError) as wrong:

@@ -1,4 +1,4 @@
-"""Suites from Python: load one, run one or several. The record that comes back is the one that every report is made of."""
+"""Suites from Python: load one, run one or several. The returned record is the one that reports are made from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class McptestWarning(UserWarning):
-    """Something odd that fails nothing: a warning of a suite, of a run, or of a call."""
+    """An oddity that fails nothing: a warning of a suite, of a run, or of a call."""
 
 
 class WrongType(UsageError, TypeError):
@@ -38,9 +38,8 @@ class WrongType(UsageError, TypeError):
 def load(
     path: str | os.PathLike[str], *, variables: Mapping[str, str] | None = None, strict: bool = False
 ) -> LoadedSuite:
-    """Load a suite and check it. `variables` are those of `--var`; with `strict`, warnings are errors.
-
-    Raises: SuiteError with every problem of the suite, UsageError for a variable that is no text.
+    """Load a suite and check it. `variables` are those of `--var`; with `strict`, warnings are errors. Raises: SuiteError with
+    every problem of the suite, UsageError for a variable that is not a text.
     """
     from mcptest_engine.suite.load import LoadOptions, check_suite
 
@@ -67,9 +66,9 @@ def load(
 def run(suite: OneSuite | Iterable[OneSuite], **options: Any) -> RunRecord:
     """Run suites and return one record. The suites and the options are those of `run_async`.
 
-    Raises: SuiteError for a suite with errors, UsageError for an option that makes no sense, or where an event loop runs in
-    this thread already. Failed tests raise nothing: look at `verdict` and `tests`. Ctrl-C raises KeyboardInterrupt when the
-    servers have ended.
+    Raises: SuiteError for a suite with errors, UsageError for an invalid option, or when an event loop runs in this thread
+    already. Failed tests raise nothing: look at `verdict` and `tests`. Ctrl-C raises KeyboardInterrupt when the servers have
+    ended.
     """
     try:
         asyncio.get_running_loop()
@@ -100,9 +99,9 @@ async def run_async(
     `suite` is a loaded suite, a file, a folder or a pattern such as `servers/**/*.yml`, or several of these. The record over
     several suites has one entry for each in `suites`, and in `not_run` for each folder that cannot be read.
 
-    `save` keeps the record of each suite under `.mcptest/runs`, where `mcptest report` and the workbench find it. `on_event` is
-    called with each event of a run as it happens. Raises as `run` does, before the first test. Cancelling ends the servers and
-    raises CancelledError; the record of what was run is saved, and in the last event.
+    `save` stores the record of each suite under `.mcptest/runs`, where `mcptest report` and the workbench find it. `on_event`
+    is called with each event of a run as it happens. Raises as `run` does, before the first test. Cancelling ends the servers
+    and raises CancelledError; the record so far is saved, and in the last event.
     """
     from mcptest_engine.reporting.many import ended_suites, invalid_suite, join_records
     from mcptest_engine.running.launch import launch_suites
@@ -154,7 +153,7 @@ async def run_async(
     cancellations = 0 if task is None else task.cancelling()
     await launch_suites(chosen, workspace=workspace, listen=lambda: nullcontext(emit), done=done)
     if task is not None and task.cancelling() > cancellations:
-        raise asyncio.CancelledError  # the run took it as its end
+        raise asyncio.CancelledError  # the run handled it as its end
     not_run = [invalid_suite(path, problems, workspace) for path, problems in unread]
     if len(loaded) == 1 and not not_run:
         return records[0]
@@ -163,7 +162,7 @@ async def run_async(
 
 
 def _texts(name: str, words: object) -> frozenset[str]:
-    if isinstance(words, str):  # would be a tag for each letter
+    if isinstance(words, str):  # a text would be a tag for each letter
         raise WrongType(f"`{name}` is a list, found the text {quoted(words)}", hint=f"write `{name}=[{words!r}]`")
     given = list(words) if isinstance(words, Iterable) else [words]
     texts = [word for word in given if isinstance(word, str)]
@@ -176,9 +175,9 @@ def _texts(name: str, words: object) -> frozenset[str]:
 def _load_all(
     suite: OneSuite | Iterable[OneSuite], variables: Mapping[str, str] | None, *, strict: bool
 ) -> tuple[Sequence[LoadedSuite], Sequence[tuple[Path, Sequence[Problem]]]]:
-    """The suites that are meant, each once, and the folders among them that cannot be read, with the reason of each.
+    """The requested suites, without repetition, and the folders among them that cannot be read, each with the reason.
 
-    Raises: SuiteError with the problems of all, UsageError where there is none.
+    Raises: SuiteError with the problems of all, UsageError when there is none.
     """
     from mcptest_engine.cli.many import suite_paths
     from mcptest_engine.suite.load import LoadedSuite
@@ -208,5 +207,5 @@ def _load_all(
 
 
 def _workspace_of(*files: Path) -> Workspace:
-    """The workspace of a suite; of several, that of the folder that holds all of them."""
+    """The workspace of a suite; of several, that of the folder that contains them all."""
     return find_workspace(Path(os.path.commonpath([file.absolute().parent for file in files])))

@@ -1,1 +1,1 @@
-"""The command line: one command a module, each importing only what it needs."""
+"""The command line: one module for each command, which imports only what the command needs."""

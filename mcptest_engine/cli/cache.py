@@ -1,6 +1,6 @@
-"""`mcptest cache` and `mcptest cache clear`: what `--cache` keeps, counted or deleted.
+"""`mcptest cache` and `mcptest cache clear`: count or delete what `--cache` has stored.
 
-Beside the results of tests there are verdicts of scorers and answers of models, which are told of where there are any.
+Besides results of tests, that may be verdicts of scorers and answers of models.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _cache(cache_dir: str | None) -> ResultCache:
 
 
 def _others(cache_dir: str | None) -> dict[str, ResultCache]:
-    """What else is kept, each by the word for one of it; a folder of the user's holds results alone."""
+    """The other stored files, each with the word for one of them; a user's own folder holds results alone."""
     from mcptest_engine.workspace.result_cache import open_cache
 
     if cache_dir is not None:

@@ -1,4 +1,4 @@
-"""`mcptest call`: one tool call that a person asked for by name, its result printed as the server sent it."""
+"""`mcptest call`: one tool call that a person names, its result printed as the server sent it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def command(ctx: click.Context, /, tool: str, arguments: str, form: str, **flags
 
 
 async def _output_schema(session: Session, tool: str, timeout_seconds: float) -> object:
-    """What the server's list declares of the tool's results; None where it has no list, or it cannot be read."""
+    """The output schema that the server lists for the tool; None when there is no list, or it cannot be read."""
     from mcptest_engine.core.errors import ServerError
     from mcptest_engine.servers.catalog import list_all
 
@@ -80,7 +80,7 @@ async def _output_schema(session: Session, tool: str, timeout_seconds: float) ->
 
 
 def check_is_text(text: str, option: str) -> None:
-    """Raises: UsageError for an argument of the command line with bytes that are no text."""
+    """Raises: UsageError for an argument of the command line that is not valid text."""
     try:
         text.encode()
     except UnicodeEncodeError as wrong:
@@ -89,7 +89,7 @@ def check_is_text(text: str, option: str) -> None:
 
 
 def take_arguments(text: str) -> dict[str, Any]:
-    """The value of `--args`. Raises: UsageError unless it is a JSON object."""
+    """Parse `--args`. Raises: UsageError unless it is a JSON object."""
     check_is_text(text, "--args")
     try:
         given = load_json(text)
@@ -101,7 +101,7 @@ def take_arguments(text: str) -> dict[str, Any]:
 
 
 def _result_text(result: object) -> str:
-    """Text content as text; everything else as JSON."""
+    """Text content as text; other content as JSON."""
     from mcptest_engine.core.safe_json import safe_json
     from mcptest_engine.core.sanitise import sanitise
 

@@ -1,4 +1,4 @@
-"""`mcptest tools|resources|prompts|capabilities`: what a server offers, as it says it itself; every page of it."""
+"""`mcptest tools|resources|prompts|capabilities`: what a server offers, all pages, as the server says it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def capabilities(form: str, output: str | None, **flags: object) -> None:
 
 
 def _listed(flags: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
-    """Each list by the member name that the protocol gives it; one that the server does not offer is empty."""
+    """Each list by its member name in the protocol; one that the server does not offer is empty."""
     spec = target_spec(flags)
 
     async def list_items(session: Session) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _print(found: Mapping[str, object], form: str, output: str | None, rows: Seq
 
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:
-    """One row an item: what it is called, and the first line of what it says of itself."""
+    """One row for each item: its name, and the first line of its description."""
     if not rows:
         return "none\n"
     total = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
@@ -153,7 +153,7 @@ def _table(rows: Sequence[tuple[str, object]]) -> str:
 
 
 def _signature(tool: Mapping[str, object]) -> str:
-    """`name(path: string, limit?: integer)`; a schema that is not an object's is shown without arguments."""
+    """`name(path: string, limit?: integer)`; a schema that is no object is shown without arguments."""
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):

@@ -1,6 +1,6 @@
-"""Which server `init` is to write a suite for: as it is reached now, and as the suite declares it, which holds no secret.
+"""The server for which `init` writes a suite: how to reach it now, and how the suite declares it, without secrets.
 
-The two differ where a secret is: it is used now, and written down as the variable that it is to come from.
+The two differ where a secret is: its value is used now, and the suite names a variable for it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NO_FLAGS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A server. `settings` reach it now, `target` is what the suite holds, with the variables of `secrets` for values."""
+    """A server. `settings` reach it now; `target` is what the suite declares, with the variables of `secrets` for values."""
 
     settings: Mapping[str, Any] = field(repr=False)
     target: Target
@@ -53,7 +53,7 @@ class Chosen:
         return self.settings.get("url")
 
     def spec(self, connect_timeout_seconds: float | None) -> ServerSpec:
-        """How it is reached now. Raises: UsageError when a variable that it names is not set."""
+        """The spec to reach it now. Raises: UsageError when a variable that it names is not set."""
         from mcptest_engine.core.redaction import Redactor
         from mcptest_engine.servers.spec import spec_from_settings
         from mcptest_engine.suite.secrets import secret_values
@@ -78,7 +78,7 @@ class Chosen:
         return spec
 
     def with_token(self, variable: str) -> Chosen:
-        """The same with a bearer token out of a variable."""
+        """The same server with a bearer token from a variable."""
         auth = {"auth": {"bearer_token_env": variable}}
         return replace(
             self,
@@ -87,7 +87,7 @@ class Chosen:
         )
 
     def doctor(self, redact: Any) -> str:
-        """The command that looks closer at it; secrets are left for the reader to fill in."""
+        """The command that diagnoses it; the reader must fill in secrets."""
         from mcptest_engine.core.secret_names import is_secret_name
         from mcptest_engine.servers.urls import shown_url
 
@@ -104,7 +104,7 @@ class Chosen:
 
 
 def chosen_by_flags(flags: Mapping[str, Any]) -> Chosen | None:
-    """What the flags name; None when they name no server. Raises: UsageError."""
+    """The server that the flags name; None when they name none. Raises: UsageError."""
     check_flags(flags)
     if flags["from_config"] is not None:
         return _with_extras(_of_agent(_agent_server(flags["from_config"])), flags)
@@ -114,7 +114,7 @@ def chosen_by_flags(flags: Mapping[str, Any]) -> Chosen | None:
 
 
 def parse_choice(text: str, offers: Sequence[FoundServer | StartCommand]) -> Chosen:
-    """What a person typed: the number of an offer, a URL, or a command. Raises: UsageError."""
+    """Read what a person typed: the number of a candidate, a URL, or a command. Raises: UsageError."""
     from mcptest_engine.cli.start_commands import StartCommand
 
     if text.isdecimal():
@@ -129,7 +129,7 @@ def parse_choice(text: str, offers: Sequence[FoundServer | StartCommand]) -> Cho
 
 
 def find_candidates(folder: Path) -> tuple[FoundServer | StartCommand, ...]:
-    """What may be meant here: servers in the settings of coding agents, and how one in this folder may be started."""
+    """The likely servers: those in the settings of coding agents, and commands that may start the one in this folder."""
     from mcptest_engine.cli.start_commands import start_commands
 
     found: list[FoundServer | StartCommand] = [server for server in agent_servers(folder) if server.enabled]
@@ -139,7 +139,7 @@ def find_candidates(folder: Path) -> tuple[FoundServer | StartCommand, ...]:
 
 
 def agent_servers(folder: Path) -> tuple[FoundServer, ...]:
-    """The servers in the settings of coding agents, but mcptest itself."""
+    """The servers in the settings of coding agents, except mcptest itself."""
     from mcptest_engine.servers.agent_configs import find_agent_servers
 
     found = find_agent_servers(folder, os.environ).servers
@@ -180,7 +180,7 @@ def check_flags(flags: Mapping[str, object]) -> None:
 
 
 def _with_extras(chosen: Chosen, flags: Mapping[str, Any]) -> Chosen:
-    """What only `init` has flags for: other ways to log in, and waiting for a server."""
+    """Add the flags that only `init` has: other ways to log in, and waiting for a server."""
     more: dict[str, Any] = {}
     variable = flags["auth_env"] or flags["bearer_token_env"]
     if variable is not None:
@@ -222,11 +222,11 @@ def _typed(flags: Mapping[str, Any]) -> Chosen:
     return Chosen(settings=settings, target=target, notes=notes, secrets=secrets)
 
 
-# --- out of a file
+# --- from a file
 
 
 def file_of(text: str) -> tuple[Path, str] | None:
-    """The file that `FILE` or `FILE#NAME` means, and the name; None for a name alone. Raises: UsageError for no file."""
+    """Split `FILE` or `FILE#NAME`; None for a name alone. Raises: UsageError for a missing file."""
     path, _, name = text.partition("#")
     if Path(path).is_file():
         return Path(path), name
@@ -250,7 +250,7 @@ def server_in_file(found: ServerFile, path: Path, name: str) -> FoundServer:
 
 
 def chosen_in_file(server: FoundServer, path: Path, flags: Mapping[str, object]) -> Chosen:
-    """A server of a file in a suite's words. Raises: UsageError when a value is missing that the file asks for."""
+    """Translate a server of a file to a suite's keys. Raises: UsageError when a required value is missing."""
     if server.missing:
         names = ", ".join(f"`{name}`" for name in server.missing)
         raise UsageError(
@@ -260,7 +260,7 @@ def chosen_in_file(server: FoundServer, path: Path, flags: Mapping[str, object])
 
 
 def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """What of a server's declaration holds on this machine alone."""
+    """The parts of a server's declaration that work on this machine only."""
     from urllib.parse import urlsplit
 
     from mcptest_engine.servers.urls import is_loopback, shown_url
@@ -288,11 +288,11 @@ def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
 _EVERYWHERE = ("/usr/", "/bin/", "/opt/", "/etc/", "/dev/")
 
 
-# --- out of an agent's settings
+# --- from an agent's settings
 
 
 def _agent_server(name: str) -> FoundServer:
-    """The one of that name, the nearest first; for "" the only one."""
+    """The nearest server of that name; for "" the only one."""
     found = agent_servers(Path.cwd())
     if not name and len(found) > 1:
         told = ", ".join(f"`{server.name}`" for server in found[:20])
@@ -311,7 +311,7 @@ def _agent_server(name: str) -> FoundServer:
 
 
 def _of_agent(server: FoundServer) -> Chosen:
-    """The same server in a suite's words. Raises: UsageError when a variable that it needs has no value here."""
+    """Translate the server to a suite's keys. Raises: UsageError when a variable that it needs has no value here."""
     from mcptest_engine.authoring.targets import Target, variable_notes, with_free_names
 
     if server.missing:
@@ -339,7 +339,7 @@ def _of_agent(server: FoundServer) -> Chosen:
 
 
 def _http_settings(server: FoundServer, key: str, secrets: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings to use now and those to write down; what is secret goes into `secrets`."""
+    """The settings to use now and those to write; secrets go into `secrets`."""
     from mcptest_engine.authoring.targets import declared_url, untemplated, variable_name
     from mcptest_engine.core.secret_names import is_secret_name
 
@@ -364,7 +364,7 @@ def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[
     named = {variable_name(name): value for name, value in {**server.secrets, **server.places}.items()}
 
     def hidden(text: str, scope: str = "env.") -> str:
-        """The text with variables in place of secrets and of folders that are not there later."""
+        """Replace secrets and temporary folders in the text by variables."""
         for name, value in named.items():
             if value and value in text:
                 secrets[name] = value
@@ -389,6 +389,6 @@ def _stdio_settings(server: FoundServer, secrets: dict[str, str]) -> tuple[dict[
 
 
 def key_of(name: str) -> str:
-    """A name that a suite takes for a server."""
+    """A name that a suite accepts for a server."""
     key = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")
     return key[:64] or "target"

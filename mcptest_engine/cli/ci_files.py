@@ -1,6 +1,6 @@
-"""The pipeline that `init --ci` writes beside the suite: it installs what the server needs, and runs the suite on every push.
+"""The pipeline that `init --ci` writes: it installs what the server needs, and runs the suite on every push.
 
-A pipeline that is there already is never touched. Pure but for `write` and for the look at what lies in the folder.
+An existing pipeline is never changed. Pure, except for `write` and for looking at the files of the folder.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 REPORTS = "mcptest-reports"
 _FILES = {"github": Path(".github") / "workflows" / "mcptest.yml", "gitlab": Path(".gitlab-ci.yml")}
 SOURCE_VARIABLE = "MCPTEST_SOURCE"
-"""What pip installs mcptest from in CI, where the file does not say it."""
+"""The variable from which CI installs mcptest, where the file does not say it."""
 INDEX_NAME: str | None = None
-"""The name of mcptest on the index that pip asks by default. None: it is not published there, and the name may be another's."""
+"""The name of mcptest on pip's default index. None: it is not published there, and the name may belong to another project."""
 _NAMED = re.compile(r"(?<!\$)\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """Where one goes: `root` is the repository's, `folder` where mcptest is started, relative to it and "" for the same."""
+    """The place of a pipeline: `root` is the repository's; `folder` is where mcptest starts, relative to it or ""."""
 
     kind: str
     root: Path
@@ -41,7 +41,7 @@ class Pipeline:
 
 
 def pipeline_for(kind: str, start: Path) -> Pipeline:
-    """The pipeline of the repository that `start` lies in, else of `start` itself. Raises: UsageError where one is there."""
+    """The pipeline of the repository that contains `start`, else of `start` itself. Raises: UsageError when one exists."""
     root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
     folder = "" if root == start else start.relative_to(root).as_posix()
     found = Pipeline(kind=kind, root=root, folder=folder)
@@ -58,10 +58,9 @@ def pipeline_for(kind: str, start: Path) -> Pipeline:
 
 
 def own_source() -> str | None:
-    """What pip can install this mcptest from elsewhere; None where nothing is known that is right there too.
+    """Where pip can install this mcptest from on another machine; None when no such place is known.
 
-    Source: PEP 610 (direct_url.json). Without that file it came from an index or a folder of
-    wheels; pip does not note which.
+    Source: PEP 610 (direct_url.json). Without that file it came from an index or a folder of wheels; pip does not record which.
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution
@@ -82,8 +81,7 @@ def own_source() -> str | None:
 def write(
     pipeline: Pipeline, suite: Path, settings: Mapping[str, object], *, skips_mutating: bool, source: str | None
 ) -> None:
-    """Write it for the suite, whose server is declared as `settings`; `source` is what mcptest is installed from.
-
+    """Write the pipeline for the suite whose server is declared as `settings`; mcptest is installed from `source`.
     Raises: McptestError.
     """
     from mcptest_engine.workspace.suite_file import write_suite
@@ -99,7 +97,7 @@ def write(
 def text_of(
     pipeline: Pipeline, suite: Path, settings: Mapping[str, object], *, skips_mutating: bool, source: str | None
 ) -> str:
-    """The file's text. Without a `source` a variable of the CI system says it."""
+    """The file's text. Without a `source`, a variable of the CI system names it."""
     start = pipeline.root / pipeline.folder
     file = shlex.quote(os.path.relpath(suite, start))
     needed = _install(start, f'"${SOURCE_VARIABLE}"' if source is None else shlex.quote(source))
@@ -113,7 +111,7 @@ def text_of(
 
 
 def variables_in(settings: object, key: str = "") -> set[str]:
-    """The variables of the environment that a server's settings name."""
+    """The environment variables in a server's settings."""
     if isinstance(settings, dict):
         named = {settings["env"]} if set(settings) == {"env"} and isinstance(settings["env"], str) else set()
         return named.union(*(variables_in(value, str(name)) for name, value in settings.items()))
@@ -125,7 +123,7 @@ def variables_in(settings: object, key: str = "") -> set[str]:
 
 
 def _install(folder: Path, source: str) -> list[str]:
-    """The commands that install what is there, mcptest first."""
+    """The install commands, mcptest first."""
     commands = [f"pip install {source}"]
     if (folder / "requirements.txt").is_file():
         commands.append("pip install -r requirements.txt")
@@ -188,7 +186,7 @@ def _gitlab(pipeline: Pipeline, file: str, run: str, needed: list[str], variable
 
 
 def _quoted(text: str) -> str:
-    """The text as a scalar of YAML, in quotes only where it needs them."""
+    """The text as a YAML scalar, quoted only where necessary."""
     from mcptest_engine.suite.yaml_text import scalar
 
     return scalar(text)

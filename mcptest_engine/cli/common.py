@@ -1,4 +1,4 @@
-"""What several commands share: finding and loading the suite, `--var`, colour, and telling problems."""
+"""Shared by several commands: finding and loading the suite, `--var`, colour, and printing problems."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def suites_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def suite_path(file: str | None, config: str | None) -> Path:
-    """The suite that is meant: the one named, else `mcptest.yaml` or `mcptest.yml` here. Raises UsageError."""
+    """The named suite, else `mcptest.yaml` or `mcptest.yml` in this folder. Raises: UsageError."""
     if file is not None and config is not None and file != config:
         raise UsageError(
             f"two suites are named: `{file}` and `{config}`", hint="name one: this command takes one suite"
@@ -64,7 +64,7 @@ def suite_path(file: str | None, config: str | None) -> Path:
 
 
 def parse_variables(pairs: Iterable[str], *, flag: str = "--var") -> dict[str, str]:
-    """`K=V` pairs as a mapping. Raises UsageError for one without "=", in the words of `flag`."""
+    """Parse `K=V` pairs. Raises: UsageError, which names `flag`, for one without "="."""
     variables = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -75,7 +75,7 @@ def parse_variables(pairs: Iterable[str], *, flag: str = "--var") -> dict[str, s
 
 
 def announce_new_folder(file: Path) -> None:
-    """Say on stderr, before a file is written, that its folder is made for it: a name may be misspelt."""
+    """Say on stderr that a folder is created for a file, before it is written: the name may be misspelt."""
     from mcptest_engine.core.sanitise import one_line
 
     if not file.parent.exists():
@@ -85,7 +85,7 @@ def announce_new_folder(file: Path) -> None:
 def load_options(
     path: Path, workspace: Workspace, variables: Mapping[str, str], *, secrets: Mapping[str, str] | None = None
 ) -> LoadOptions:
-    """How suites are read for this command line: this process's environment, imports held inside the workspace.
+    """How to read suites for this command: this process's environment, imports only from the workspace.
 
     `secrets` are variables that were given on the command line instead.
     """
@@ -100,7 +100,7 @@ def load_options(
 
 
 def check(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> CheckedSuite:
-    """The suite and every problem in it."""
+    """The suite and all its problems."""
     from mcptest_engine.suite.load import check_suite
 
     checked = check_suite(path, load_options(path, workspace, variables))
@@ -110,7 +110,7 @@ def check(path: Path, workspace: Workspace, variables: Mapping[str, str]) -> Che
 
 
 def refresh_schema(suite: LoadedSuite) -> None:
-    """Bring the schema file that the suite names up to date, in a `.mcptest` that is there. Under CI nothing is written."""
+    """Update the schema file that the suite names, in an existing `.mcptest`. Does nothing under CI."""
     if is_ci(os.environ):
         return
     from mcptest_engine.workspace.schema_file import save_schema
@@ -119,9 +119,10 @@ def refresh_schema(suite: LoadedSuite) -> None:
 
 
 def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, strict: bool = False) -> LoadedSuite:
-    """The suite, its warnings told on stderr. Raises SuiteError; under `strict` for warnings as well."""
+    """Load the suite and print its warnings on stderr. Raises: SuiteError; under `strict` for warnings as well."""
     checked = check(path, workspace, variables)
-    gc.freeze()  # the tree lives as long as the process: walking it again and again is a fifth of a large run
+    # the tree stays in memory as long as the process: collecting garbage in it again and again is a fifth of a large run
+    gc.freeze()
     errors = [problem for problem in checked.problems if problem.severity is Severity.ERROR]
     if checked.suite is None or errors or (strict and checked.problems):
         raise SuiteError(checked.problems)
@@ -134,7 +135,7 @@ def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, stri
 
 
 def _is_news(problems: Sequence[Problem]) -> bool:
-    """Whether this command has not told of them yet: some read the same suite more than once."""
+    """Whether this command has not printed them yet: some commands read the same suite more than once."""
     context = click.get_current_context(silent=True)
     told = set() if context is None else context.meta.setdefault("mcptest.problems_told", set())
     text = "\n".join(map(str, problems))
@@ -144,7 +145,7 @@ def _is_news(problems: Sequence[Problem]) -> bool:
 
 
 def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
-    """Print problems on stderr as a person reads them, in file order, with their count."""
+    """Print problems on stderr for people, in file order, with their count."""
     paint = colours(sys.stderr)
     for problem in problems:
         first, *rest = str(problem).split("\n")
@@ -167,7 +168,7 @@ def show_error(error: BaseException, severity: str = "error") -> None:
 
 
 def read_json(file: str, *, hint: str | None = None) -> Any:
-    """The JSON value of a file that a person named, `-` for stdin. Raises: UsageError that says what is wrong with it."""
+    """Parse the JSON of a file that a person named, `-` for stdin. Raises: UsageError that says what is wrong with it."""
     from mcptest_engine.core.safe_json import JsonFault, load_json
     from mcptest_engine.workspace.files import read_named_file
 
@@ -181,9 +182,8 @@ def read_json(file: str, *, hint: str | None = None) -> Any:
 
 
 def json_text(value: object) -> str:
-    """`value` as indented JSON that is safe on a terminal, newline included.
-
-    Raises McptestError when it is nested too deeply to be written.
+    """Format `value` as indented JSON that is safe on a terminal, with a newline. Raises: McptestError when it is nested too
+    deeply.
     """
     from mcptest_engine.core.safe_json import safe_json
 
@@ -194,14 +194,14 @@ def json_text(value: object) -> str:
 
 
 def supports_colour(stream: object) -> bool:
-    """Colour on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
+    """Whether to use colour: on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a person may sit at the other end; a stream that was closed before we began is None."""
+    """Whether the stream is a terminal; one that was closed before the start is None."""
     try:
         return stream is not None and bool(stream.isatty())
     except ValueError:
@@ -209,7 +209,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 def colours(stream: object) -> Callable[[str, str], str]:
-    """A function that paints text for `stream`: (SGR code, text) -> text."""
+    """Make a function that colours text for `stream`: (SGR code, text) -> text."""
     if not supports_colour(stream):
         return lambda _code, text: text
     return lambda code, text: f"\x1b[{code}m{text}\x1b[0m"
@@ -223,13 +223,13 @@ def find_here() -> Workspace:
 
 
 def refuse_under_ci(message: str, *, hint: str, allowed: bool) -> None:
-    """Raises: PolicyDenied under `CI`, unless it is allowed there."""
+    """Raises: PolicyDenied under `CI`, unless allowed there."""
     if not allowed and is_ci(os.environ):
         raise PolicyDenied(message, hint=hint)
 
 
 def write_out(text: str, output: str | None) -> None:
-    """To the file `output`, or to stdout. Raises: McptestError when the file cannot be written."""
+    """Write to the file `output`, or to stdout. Raises: McptestError when the file cannot be written."""
     if output is None:
         sys.stdout.write(text)
         return
@@ -244,9 +244,9 @@ def write_out(text: str, output: str | None) -> None:
 
 
 def save_record(workspace: Workspace, record: RunRecord, *, is_last: bool = True) -> Path | None:
-    """Store the record in the workspace; a disk that refuses it costs a warning, never the verdict, and gives None.
+    """Store the record in the workspace; a failure causes a warning, never another verdict, and returns None.
 
-    One that is not the last of a command leaves the old records, the disk, and the remark on the workspace to the caller.
+    With several runs in one command, only the last one cleans up old records, flushes the disk, and mentions the workspace.
     """
     try:
         path = workspace.save_run(record.to_json(streamed=True), is_last=is_last)
@@ -259,7 +259,7 @@ def save_record(workspace: Workspace, record: RunRecord, *, is_last: bool = True
 
 
 def note_stray(workspace: Workspace) -> None:
-    """Say where runs are saved, where one would not look for them."""
+    """Say where runs are saved when the place is unexpected."""
     if workspace.is_stray_for(Path.cwd()):
         shown = os.path.relpath(workspace.data_dir)
         sys.stderr.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 VARIABLE = "_MCPTEST_COMPLETE"
-"""Set by the script when it asks for completions."""
+"""The variable that the script sets when it asks for completions."""
 
 
 @click.command()

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def read_gate(path: str, tolerance_percent: float) -> CostGate:
-    """The baseline at `path`. Raises: UsageError when it is none."""
+    """Read the baseline at `path`. Raises: UsageError when it is none."""
     from mcptest_engine.running.cost_gate import CostGate
 
     return CostGate(_read_baseline(path), path, tolerance_percent)
 
 
 def save_baseline(path: str, record: RunRecord, *, whole: bool) -> bool:
-    """Keep what the run cost, and say so; False when the disk refuses it. A run of a part changes that part alone.
+    """Save what the run cost, and print that; False when it cannot be written.
 
-    Only a run that passed is kept.
+    A partial run changes only its part. Only a run that passed is saved.
     """
     from mcptest_engine.running.cost_gate import baseline_of
     from mcptest_engine.workspace.atomic import write_atomic

@@ -1,4 +1,4 @@
-"""`mcptest coverage`: how much of what its servers offer a suite's newest run has exercised."""
+"""`mcptest coverage`: how much of its servers' tools, resources and prompts a suite's newest run has used."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def command(ctx: click.Context, headless: bool) -> None:  # noqa: ARG001 - where
 
 
 def _own_name() -> str:
-    """How this very command is called from here: by its name alone when that is the one on PATH."""
+    """How to call this command from here: by its name alone when PATH finds this one."""
     import shutil
 
     own = os.path.realpath(sys.argv[0])

@@ -1,4 +1,4 @@
-"""`mcptest diff`: what changed between two catalogs of a server, and whether it breaks whoever used the old one."""
+"""`mcptest diff`: compare two catalogs of a server, and find changes that break clients of the old one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(ctx: click.Context, /, old: str, new: str | None, form: str, output:
 
 
 def _read_catalog(file: str) -> Held:
-    """The catalog in a file. Raises: UsageError for what cannot be read."""
+    """Read the catalog in a file. Raises: UsageError when that fails."""
     from mcptest_engine.safety.saved_catalog import sections_in, surfaces_in
 
     hint = "save a catalog with: mcptest tools --format json --output FILE"
@@ -79,7 +79,7 @@ def _read_catalog(file: str) -> Held:
 
 
 def _is_a_page(document: object) -> bool:
-    """Whether a list was saved before its end, so that nothing can be said of what is missing."""
+    """Whether the file holds only some pages of a list, so that missing entries mean nothing."""
     parts = [document]
     if isinstance(document, dict):
         servers = document.get("servers")
@@ -89,7 +89,7 @@ def _is_a_page(document: object) -> bool:
 
 
 def _list_catalog(flags: Mapping[str, object]) -> Held:
-    """What a server offers now; a list that it does not give is not compared."""
+    """List a server's catalog; a list that it does not return is not compared."""
     listed = listed_surface(flags)
     failed = {name.replace("resources/templates", "resourceTemplates") for name in listed.failed}
     held = frozenset({"tools", "prompts", "resources", "resourceTemplates", "instructions"})

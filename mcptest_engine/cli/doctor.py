@@ -1,4 +1,4 @@
-"""`mcptest doctor`: what stands in the way, layer by layer, of one server or of mcptest on this machine."""
+"""`mcptest doctor`: find what is wrong, layer by layer, with one server or with mcptest on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TLS_OR_TCP_SECONDS = 10.0
 _STDERR_LINES = 20
 _LONGEST_NAME = 60
-_WEAK = 0.5  # a heuristic below this is named
+_WEAK = 0.5  # heuristics with a lower score are named
 
 
 @click.command()
@@ -99,14 +99,14 @@ def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: 
 def _of_server(
     flags: Mapping[str, Any], timeout_seconds: float | None, form: str, *, lint_descriptions: bool
 ) -> tuple[Report, Quality | None]:
-    """What was found out, and how well its tools describe themselves where that was asked for and they could be listed."""
+    """Check a server, and the quality of its tools' descriptions where that was requested and they could be listed."""
     from mcptest_engine.servers.diagnosis.checks import Report
     from mcptest_engine.servers.diagnosis.target import diagnose
 
     spec = target_spec(flags)
     if timeout_seconds is not None:
         spec = replace(spec, timeout_seconds=timeout_seconds, connect_timeout_seconds=timeout_seconds)
-    spec = replace(spec, wait_for_ready=None)  # what is not there now is what is asked about
+    spec = replace(spec, wait_for_ready=None)  # a problem of the server is what the command looks for
     target = _target_json(spec, flags)
     printer = _Printer(form, width=8)
     printer.title(" ".join(f"{name} {value}" for name, value in target.items()))
@@ -122,7 +122,7 @@ def _of_server(
 
 
 def _of_file(flags: Mapping[str, Any], timeout_seconds: float | None, form: str) -> Report:
-    """Whether each server that a file names starts, and is the one that the file says. Raises: UsageError."""
+    """Check that each server of a file starts, and has the name and version of the file. Raises: UsageError."""
     from mcptest_engine.cli.choosing import chosen_in_file, file_of, server_in_file
     from mcptest_engine.cli.common import parse_variables
     from mcptest_engine.core.sanitise import one_line
@@ -185,7 +185,7 @@ def _described(catalog: Catalog, spec: ServerSpec) -> Quality:
 
 
 def _target_json(spec: ServerSpec, flags: Mapping[str, Any]) -> dict[str, str]:
-    """The server as it is shown: without secrets."""
+    """The server as shown, without secrets."""
     import shlex
 
     from mcptest_engine.servers.urls import shown_url
@@ -241,7 +241,7 @@ def _of_machine(config: str | None, form: str) -> Report:
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Raises KeyboardInterrupt on Ctrl-C, once nothing is left running."""
+    """Run the coroutine. Raises: KeyboardInterrupt on Ctrl-C, when all its processes have ended."""
     import asyncio
 
     from mcptest_engine.cli.ending import ending_on_signals
@@ -257,11 +257,11 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
         raise KeyboardInterrupt from None
 
 
-# --- telling
+# --- output
 
 
 class _Printer:
-    """Collects the checks; as text, each is printed as soon as it is done, under the name of its part of the world."""
+    """Collects the checks; as text, each is printed as soon as it is done, under the title of its part."""
 
     def __init__(self, form: str, *, width: int, redact: Any = None) -> None:
         from mcptest_engine.cli.common import colours
@@ -283,7 +283,7 @@ class _Printer:
         self._write(self._paint("1", self._one_line(text)))
 
     def report(self, check: Check) -> None:
-        """Keep one check, and print it."""
+        """Store one check, and print it."""
         if self._redact is not None:
             hint = check.hint and self._redact(check.hint)
             check = replace(check, detail=self._redact(check.detail), hint=hint)
@@ -310,7 +310,7 @@ class _Printer:
                 self._write(f"{indent}  {line}".rstrip())
 
     def print_quality(self, quality: Quality) -> None:
-        """A line for each tool, the worst first, with what was found on it; then what the gate asks for and is not so."""
+        """Print a line for each tool, the worst first, with its findings; then why the quality gate fails."""
         from mcptest_engine.safety.description_quality import RULES, Weight
 
         self._write("\n" + self._paint("1", "descriptions"))
@@ -331,7 +331,7 @@ class _Printer:
         self._write(f"  lowest {quality.min_score:.2f}, mean {quality.mean_score:.2f}, {counts}")
 
     def conclude(self, report: Report, quality: Quality | None = None) -> None:
-        """The last line: how it stands, and which layer failed, or what the descriptions lack."""
+        """Print the last line: the overall result, and the layer that failed or what the descriptions lack."""
         from mcptest_engine.core.text import counted
         from mcptest_engine.servers.diagnosis.checks import Status
 
@@ -351,7 +351,7 @@ class _Printer:
         self._write(f"\n{line}")
 
     def _encodable(self, mark: str) -> str:
-        """The mark where the terminal's encoding has it, else nothing."""
+        """The mark where the terminal's encoding has it, else ""."""
         return mark.encode(self._encoding, "ignore").decode(self._encoding)
 
     def _write(self, line: str) -> None:
@@ -374,7 +374,7 @@ _MARKS = {
     "failed": ("✗", "x", "31"),
     "skipped": ("-", "-", "2"),
 }
-"""Status: (mark, the same where the terminal has no such character, colour)."""
+"""Status: (mark, its replacement where the terminal lacks that character, colour)."""
 
 
 def _took(duration_ms: float) -> str:
@@ -382,7 +382,7 @@ def _took(duration_ms: float) -> str:
 
 
 def _terminal_encoding() -> str:
-    """The encoding of the terminal, or the one that the environment names where output goes to a file or a pipe."""
+    """The terminal's encoding, or the one of the environment where output goes to a file or a pipe."""
     import locale
 
     return sys.stdout.encoding if sys.stdout.isatty() else locale.getpreferredencoding(False)

@@ -11,10 +11,11 @@ from mcptest_engine.core.errors import ExitCode
 
 
 class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
-    """Ctrl-C (or SIGTERM) once cancels the task, which ends with its report; twice kills every server and leaves at once.
+    """Cancel the task on the first Ctrl-C (or SIGTERM), so that it ends with its report; on the second, kill every server and
+    exit.
 
-    SIGHUP cancels too, and never kills: when a terminal is closed, the kernel and the shell may both send it, and what was
-    found is to be saved. `task` is whatever has a `cancel`; `quietly` leaves it to the caller to say that the end has begun.
+    SIGHUP cancels too, and never kills: when a terminal is closed, the kernel and the shell may both send it, and the results
+    must be saved. `task` is any object with `cancel`; with `quietly`, the caller prints that the run is ending.
     """
 
     def __init__(self, task: Any, *, quietly: bool = False) -> None:
@@ -35,7 +36,7 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
 
         for number in self._numbers:
             self._loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_IGN)  # what is left is the report, and that takes no time
+            signal.signal(number, signal.SIG_IGN)  # only the report is left, which takes no time
 
     def _end(self, number: int) -> None:
         import signal
@@ -62,7 +63,7 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
 
 
 def _ending_signals() -> tuple[int, ...]:
-    """SIGINT and SIGTERM, and SIGHUP where there is one, unless `nohup` has it ignored."""
+    """SIGINT and SIGTERM, and SIGHUP where it exists, unless `nohup` ignores it."""
     import signal
 
     hangup = getattr(signal, "SIGHUP", None)
@@ -71,9 +72,10 @@ def _ending_signals() -> tuple[int, ...]:
 
 
 def _leave_terminal() -> None:
-    """The terminal is closed, or about to be: what goes to it goes nowhere from now on, and fails nothing.
+    """Discard what is written to the terminal from now on: it is closed, or about to be.
 
-    Pipes and files are kept. (A terminal is known as a character device, since a closed one is no terminal any more.)
+    Pipes and files are still written. (A terminal is recognised as a character device, since a closed one is no terminal any
+    more.)
     """
     import stat
 
@@ -81,12 +83,12 @@ def _leave_terminal() -> None:
         try:
             if stat.S_ISCHR(os.fstat(descriptor).st_mode):
                 discard_output(descriptor)
-        except OSError:  # closed by whoever started us
+        except OSError:  # closed by the parent process
             continue
 
 
 def _write_stderr(text: str) -> None:
-    """On stderr, where somebody reads it."""
+    """Write to stderr, if it is open."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`mcptest run --dry-run --estimate-cost`: what a run's compositions may cost, told before anything is called."""
+"""`mcptest run --dry-run --estimate-cost`: estimate the cost of a run's compositions, before anything is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD = ("node", "calls", "expected", "tokens", "at most", "known from")
 
 
 def show_estimate(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, as_json: bool) -> int:
-    """Print what each composition of the plan may cost, node by node; the exit code is 7 where a run would select nothing."""
+    """Print the possible cost of each composition of the plan, for each node; the exit code is 7 when nothing is selected."""
     from mcptest_engine.running.kinds.composition.estimating import estimate, in_all
     from mcptest_engine.running.plan import plan_of
 
@@ -67,7 +67,7 @@ def _estimate_lines(
 
 
 def _sums(cost: Expected, tokens: Expected, *, whole: bool) -> str:
-    """`expected $0.03 and 550 tokens, at most $0.50 and 20,000 tokens`; without `whole` some nodes are left out of it."""
+    """`expected $0.03 and 550 tokens, at most $0.50 and 20,000 tokens`; without `whole`, some nodes are not included."""
     expected = f"expected {_money(cost.expected)} and {_count(tokens.expected)} tokens"
     expected += "" if whole else " and what is unknown"
     most = [f"{_money(cost.most)}"] if cost.most is not None else []

@@ -1,4 +1,4 @@
-"""`mcptest eval`: run what scorers and models grade in a suite, and print each grading with its reason and its cost."""
+"""`mcptest eval`: run what scorers and models grade in a suite; print each grading with its reason and its cost."""
 
 from __future__ import annotations
 

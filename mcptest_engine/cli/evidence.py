@@ -1,4 +1,4 @@
-"""`mcptest evidence`: a run as a small document of who was tested, by what, from which source, with which result."""
+"""`mcptest evidence`: a short document about a run: what was tested, with what, from which source, with which result."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def command(record: str, output: str | None, security: str | None, reproducible:
 
 
 def _bytes_of(record: str) -> bytes:
-    """The bytes whose digest is told: those of the file, wherever it was found."""
+    """The bytes of the file, wherever it was found; the document has their digest."""
     path = Path(record)
     if not path.exists():
         path = find_here().runs_dir / f"{record.upper()}.json"
@@ -69,7 +69,7 @@ def _bytes_of(record: str) -> bytes:
 
 
 def _findings(file: str) -> tuple[dict[str, int], bytes]:
-    """How many findings of each severity a file holds, and its bytes. Raises: UsageError."""
+    """The number of findings of each severity in a file, and the file's bytes. Raises: UsageError."""
     hint = "write it with: mcptest security … --format json --output FILE"
     try:
         data = read_named_file(file)
@@ -85,7 +85,7 @@ def _findings(file: str) -> tuple[dict[str, int], bytes]:
 
 
 def _time(started_at: str) -> str:
-    """The run's own time, or what SOURCE_DATE_EPOCH says."""
+    """The run's own time, or that of SOURCE_DATE_EPOCH."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
         return started_at

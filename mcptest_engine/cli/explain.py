@@ -1,4 +1,4 @@
-"""`mcptest eval --explain`: who would grade what, by what, and how often a model would be asked; starts nothing."""
+"""`mcptest eval --explain`: who would grade what, with what, and how often a model would be called; starts nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RUBRIC_LINES = 20
 
 
 def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, as_json: bool) -> int:
-    """Print the gradings of the plan; the exit code is 7 where a run would select nothing."""
+    """Print the gradings of the plan; the exit code is 7 when nothing is selected."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.judging.providers.prices import PriceList
     from mcptest_engine.running.judged import Judged

@@ -1,4 +1,4 @@
-"""The first run of a suite that `mcptest init` has written: it finds better arguments, and proposes what answers showed."""
+"""The first run of a suite from `mcptest init`: it finds better arguments, and proposes assertions from the answers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import LoadedSuite
 
 _ROUNDS = 3
-"""How often better arguments are looked for: an id from one tool may lead to one for another."""
+"""How often better arguments are looked for: an id from one tool may lead to an id for another."""
 
 
 def save_suite(output: Path, suite: str) -> None:
-    """Write a suite, whole or not at all. Raises: McptestError."""
+    """Write a suite completely or not at all. Raises: McptestError."""
     from mcptest_engine.workspace.schema_file import with_schema_line
     from mcptest_engine.workspace.suite_file import write_suite
 
@@ -45,7 +45,7 @@ def save_suite(output: Path, suite: str) -> None:
 
 
 def say(text: str) -> None:
-    """Write each line of a text, on a terminal over as many rows as it needs, none of them cut within a word."""
+    """Print a text; on a terminal, long lines are wrapped between words."""
     if sys.stdout.isatty():
         import shutil
         import textwrap
@@ -62,19 +62,19 @@ def say(text: str) -> None:
 
 
 class FirstRun:
-    """The runs of a suite that was just written, under the policy, and what their tests saw."""
+    """The runs of a new suite, under the policy, and the results of its tests."""
 
     def __init__(self, output: Path, chosen: Chosen, policy: ExecutionPolicy, found: Scaffold) -> None:
         from mcptest_engine.mutation.recording import RunAnswers
 
         self._output, self._chosen, self._policy, self._found = output, chosen, policy, found
         self._answers = RunAnswers()
-        os.environ.update(chosen.secrets)  # those that were given and not written down
+        os.environ.update(chosen.secrets)  # given on the command line, and not written to the suite
 
     def all(self) -> tuple[int, RunRecord]:
-        """Run every test that is not held back.
+        """Run every test that is not skipped.
 
-        The call of a destructive tool that was allowed is made by this run alone: in the file its test stays held back.
+        An allowed destructive tool is called by this run alone: in the file, its test stays skipped.
         """
         once, tests = {tool.name for tool in self._found.tools if tool.single_call}, []
         suite = load(self._output, find_here(), {})
@@ -87,10 +87,10 @@ class FirstRun:
         return self._run(replace(suite, tests=tuple(tests)), None)
 
     def again(self, catalog: Catalog, record: RunRecord) -> tuple[int, RunRecord]:
-        """Write arguments into the suite that the server itself returned, and run those of its tests again that only read.
+        """Put arguments that the server returned into the suite, and repeat those of its tests that only read.
 
-        What that shows may help others, so it is done up to three times. The arguments stay a guess. Gives the worse exit code,
-        and the record with the new results in the place of the old ones.
+        New results may help other tests, so this is done up to three times. The arguments stay marked as a guess. Return the
+        worse exit code, and the record with the new results in place of the old ones.
         """
         from mcptest_engine.authoring.better_arguments import ArgumentSearch, with_arguments
         from mcptest_engine.authoring.observing import Secrets
@@ -102,7 +102,7 @@ class FirstRun:
         for number in range(_ROUNDS):
             suite = load(self._output, find_here(), {})
             found = search.find(self._cases(suite), record.tests)
-            if number:  # what is not run again does not get others each time
+            if number:  # tests that are not repeated keep their arguments
                 found = [one for one in found if one.test.tool is None or one.test.tool in reading]
             text, changed = with_arguments(self._output.read_text(encoding="utf-8"), found)
             if not changed or record.interrupted:
@@ -134,7 +134,7 @@ class FirstRun:
         return {name for name, one in classes if decide(name, one, Purpose.CALL) is Decision.EXECUTE}
 
     def _run_changed(self, changed: Sequence[Better], record: RunRecord) -> tuple[int, RunRecord]:
-        """Run tests with other arguments; where that is no better, the old ones are put back."""
+        """Run tests with other arguments; where the result is no better, restore the old ones."""
         from mcptest_engine.authoring.better_arguments import with_arguments
 
         suite = load(self._output, find_here(), {})
@@ -170,7 +170,7 @@ class FirstRun:
         return plan_of(suite, self._settings(None), relative=find_here().relative).cases
 
     def learn(self, record: RunRecord) -> int:
-        """Run what passed and only reads once more, silently, and propose what its answers showed: for how many tests."""
+        """Repeat the passed tests that only read, without output, and propose assertions; return for how many tests."""
         import asyncio
 
         from mcptest_engine.cli.ending import ending_on_signals
@@ -206,7 +206,7 @@ class FirstRun:
         return learnt.proposals
 
     def _run(self, suite: LoadedSuite, ids: frozenset[str] | None) -> tuple[int, RunRecord]:
-        """One run, of some tests where `ids` are given."""
+        """Run the suite once, or only the tests of `ids`."""
         from mcptest_engine.cli.run import run_and_report
         from mcptest_engine.cli.sinks import make_sinks
         from mcptest_engine.mutation.recording import RunAnswers

@@ -1,4 +1,4 @@
-"""`mcptest fmt`: suites in one manner of writing, or their assertions in the other form."""
+"""`mcptest fmt`: format suites, or convert their assertions to the other form."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
 
 
 def _formatted(text: str, form: str | None, path: Path) -> tuple[str, str, list[tuple[int, str]]]:
-    """The text afterwards, what was done to it in words, and what could not be converted, with its line."""
+    """The new text, a description of the changes, and what could not be converted, with its line."""
     if form is None:
         from mcptest_engine.suite.tidy import tidy
         from mcptest_engine.workspace.schema_file import with_mended_schema_line
@@ -82,7 +82,7 @@ def _read_suite(path: Path) -> str:
 
     data = file_bytes(path, file=str(path))
     text = decode(data, file=str(path))
-    read_tree(text, file=str(path))  # says where it cannot be read
+    read_tree(text, file=str(path))  # the error says where the text cannot be parsed
     return "\ufeff" + text if data.startswith(b"\xef\xbb\xbf") else text
 
 

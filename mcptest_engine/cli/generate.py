@@ -1,4 +1,4 @@
-"""`mcptest generate suite|conformance|redteam|eval`: a suite out of what a server says it offers. No tool is ever called."""
+"""`mcptest generate suite|conformance|redteam|eval`: write a suite from the lists of a server. No tool is ever called."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def group() -> None:
 
 
 def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where the catalog comes from and where the suite goes to."""
+    """Add the options for the catalog's source and the suite's destination."""
     options = (
         click.option(
             "--from",
@@ -219,7 +219,7 @@ def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: di
 
 
 def _not_released(catalog: Catalog, policy: ExecutionPolicy, how: str) -> list[str]:
-    """A line for each tool that `--allow` names and that stays held back, since it is destructive."""
+    """A line for each destructive tool that `--allow` names: its test stays skipped."""
     destructive = {str(tool.get("name")) for tool in catalog.tools if classify(tool) is ToolClass.DESTRUCTIVE}
     return [
         f"--allow {name} is not enough for a destructive tool: {how} if the server's data may be destroyed, "
@@ -231,9 +231,9 @@ def _not_released(catalog: Catalog, policy: ExecutionPolicy, how: str) -> list[s
 def _learn(
     saved: str | None, flags: dict[str, Any], options: ScaffoldOptions | None = None
 ) -> tuple[Catalog, Target, tuple[str, ...], Redact]:
-    """What the server offers, how a suite declares it, what is to be said of that, and what masks secrets.
+    """Read what the server offers, how a suite declares it, the notes about that, and its secrets' redaction.
 
-    Raises: UsageError when `options` names tools and the server has none of them; and what asking it raises.
+    Raises: UsageError when `options` names tools and the server has none of them; and what listing raises.
     """
     from mcptest_engine.cli.choosing import local_remarks
 
@@ -241,13 +241,13 @@ def _learn(
     if options is not None:
         check_tools(catalog, options.tools)
     if flags["server"] is None or flags["into"] is None or flags["config"] not in (None, flags["into"]):
-        # else the suite that is written into declares the server already
+        # otherwise the destination suite declares the server already
         notes = (*notes, *local_remarks(target.settings))
     return catalog, target, notes, redact
 
 
 def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, tuple[str, ...], Redact]:
-    optional = flags.get("into") is None  # a suite that is there names variables as it does already
+    optional = flags.get("into") is None  # an existing suite names its variables already
     if saved is not None:
         from mcptest_engine.core.redaction import Redactor
 
@@ -274,7 +274,7 @@ def _learnt(saved: str | None, flags: dict[str, Any]) -> tuple[Catalog, Target, 
 
 
 def _saved(path: str) -> Catalog:
-    """A catalog out of a file: lists under the names that the protocol gives them, also inside of a `result`."""
+    """Read a saved catalog: lists under their member names in the protocol, also inside a `result`."""
     from mcptest_engine.servers.catalog import Catalog
 
     hint = "save one with `mcptest tools --format json --output CATALOG.json`"
@@ -306,7 +306,7 @@ def _saved(path: str) -> Catalog:
 
 
 def check_tools(catalog: Catalog, named: Sequence[str] | None) -> None:
-    """Raises: UsageError when none of the tools that were named is there."""
+    """Raises: UsageError when the server has none of the named tools."""
     known = {str(tool.get("name")) for tool in catalog.tools}
     if not named or known & set(named):
         return
@@ -333,7 +333,7 @@ def _options(flags: dict[str, Any]) -> ScaffoldOptions:
 
 
 def _suite_text(path: str) -> str:
-    """The text of a suite that is to be added to, its line ends untouched."""
+    """The text of a suite that will be extended, with its line ends."""
     from mcptest_engine.suite.yaml import decode, file_bytes
 
     data = file_bytes(Path(path), file=path)
@@ -342,7 +342,7 @@ def _suite_text(path: str) -> str:
 
 
 def _put_into(path: str, before: str, after: str, secrets: Mapping[str, str]) -> None:
-    """Write the suite, unless it would no longer load where the variables of `secrets` are set. Raises: McptestError."""
+    """Write the suite, unless it would no longer load with the variables of `secrets` set. Raises: McptestError."""
     from mcptest_engine.cli.common import find_here, load_options
     from mcptest_engine.core.errors import Severity
     from mcptest_engine.suite.load import check_text
@@ -369,7 +369,7 @@ def _put_into(path: str, before: str, after: str, secrets: Mapping[str, str]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Destination:
-    """Where the suite goes: stdout, a new file, or a suite that is there and whose text is `before`."""
+    """Where the suite goes: stdout, a new file, or an existing suite, whose text is `before`."""
 
     output: str | None
     into: str | None
@@ -379,7 +379,7 @@ class _Destination:
 
     @classmethod
     def of(cls, flags: dict[str, Any]) -> _Destination:
-        """Taken out of the flags before anything is asked of a server: a file that is there stays. Raises: McptestError."""
+        """Read the flags before the server is asked: an existing file is not overwritten. Raises: McptestError."""
         output, into, form, force = (flags.pop(name) for name in ("output", "into", "form", "force"))
         if into is not None and output is not None:
             raise UsageError(
@@ -398,7 +398,7 @@ class _Destination:
         return cls(output=output, into=into, form=form, flags=flags, before=before)
 
     def put(self, answer: Mapping[str, object], said: str, after: str | None, tell: Callable[[], None]) -> None:
-        """Write what was made, and tell of it: `said` in short, `tell` at length. `after` is the suite that was added to."""
+        """Write the suite, and print about it: `said` in short, `tell` at length. `after` is the extended suite."""
         if self.into is None or self.before is None or after is None:
             tell()
             _put(answer, self.form, self.output, said)
@@ -438,7 +438,7 @@ def _counts(found: Scaffold) -> str:
 
 
 def _warned(answer: dict[str, Any], warnings: Iterable[Finding]) -> dict[str, Any]:
-    """The answer, with `warnings` when there are any."""
+    """Add `warnings` to the answer when there are any."""
     from mcptest_engine.safety.findings import warning_json
 
     told = [warning_json(finding) for finding in warnings]

@@ -1,4 +1,4 @@
-"""`mcptest help [TOPIC]`: the overview, the help of a command, or a list of names that suites and scripts use."""
+"""`mcptest help [TOPIC]`: the overview, the help of a command, or a list of names for suites and scripts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""`mcptest init`: from nothing to a suite that runs, with a few questions or with flags.
+"""`mcptest init`: write a first suite that runs, by a few questions or by flags.
 
-Only the server that was chosen is started, and only its lists are read: no tool is called before a person has said that the
-suite is to run, and then only those that declare to be read-only or were allowed. Until the suite is written, whole, there is
-nothing on the disk that was not there before.
+Only the chosen server is started, and only its lists are read. No tool is called before a person has agreed to run the suite,
+and then only tools that declare to be read-only or were allowed. Nothing is written to the disk before the complete suite.
 """
 
 from __future__ import annotations
@@ -170,12 +169,12 @@ def _write_suite(
     policy: ExecutionPolicy,
     pipeline: Pipeline | None,
 ) -> int:
-    """Ask the server what it offers, write a suite for it, and run that where it is wanted; returns the exit code."""
+    """List what the server offers, write a suite for it, and run it where that is wanted; return the exit code."""
     catalog, chosen = _introspected(chosen, flags["timeout_seconds"], person)
     if person.asks and not flags["no_run"]:
         policy = _with_presumed(person, catalog, flags, policy)
     if (not person.asks and not (flags["yes"] or flags["run_all"])) or flags["no_run"]:
-        # the flag is for a run that is made here, and none is
+        # the flag is for a run by this command, and there is none
         policy = replace(policy, execute_destructive=False)
     found = _scaffolded(catalog, chosen, flags, policy)
     save_suite(output, found.suite)
@@ -199,7 +198,7 @@ def _write_suite(
 
 
 def _chosen_in_file(ctx: click.Context, path: Path, name: str, flags: dict[str, Any], person: _Person) -> Chosen:
-    """The server of a file, once its values are known and a person has agreed to start it. Raises: UsageError."""
+    """The server of a file, with its values, after a person has agreed to start it. Raises: UsageError."""
     from mcptest_engine.cli.choosing import chosen_in_file, server_in_file
     from mcptest_engine.cli.common import parse_variables
     from mcptest_engine.servers.server_files import opened_server_file
@@ -222,7 +221,7 @@ def _chosen_in_file(ctx: click.Context, path: Path, name: str, flags: dict[str, 
 
 
 def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict[str, Any]) -> None:
-    """Start nothing that a file names unless a person agrees, who sees what it is. Raises: UsageError, click.Abort."""
+    """Require that a person sees and accepts a server from a file before it is started. Raises: UsageError, click.Abort."""
     from mcptest_engine.core.sanitise import one_line
 
     told = f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}"
@@ -235,7 +234,7 @@ def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict
 
 
 def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, policy: ExecutionPolicy) -> int:
-    """A suite for each server of a file; one that fails does not keep the others from theirs. Returns the worst exit code."""
+    """Write a suite for each server of a file; if one fails, the others are still written. Return the worst exit code."""
     from mcptest_engine.cli.choosing import key_of
     from mcptest_engine.cli.common import parse_variables
     from mcptest_engine.core.sanitise import one_line
@@ -257,7 +256,7 @@ def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, polic
     for problem in problems:
         sys.stderr.write(f"warning: {one_line(f'{path}: {problem}')}\n")
     outputs: list[Path] = []
-    taken: set[str] = set()  # in small letters, because some file systems know no others
+    taken: set[str] = set()  # in lower case, because some file systems ignore case
     for server in servers:
         key, number = key_of(server.name), 1
         while (own := key if number == 1 else f"{key}-{number}").lower() in taken:
@@ -289,12 +288,12 @@ def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, polic
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """Whoever sits at the terminal; without one nothing is asked."""
+    """The person at the terminal; without one, nothing is asked."""
 
     asks: bool
 
     def answer(self, question: str, default: str = "") -> str:
-        """What was typed, `default` for an empty line. Raises: click.Abort at the end of input."""
+        """What the person typed, `default` for an empty line. Raises: click.Abort at the end of input."""
         told = f" [{default}]" if default else ""
         sys.stderr.write(f"{question}{told}: ")
         sys.stderr.flush()
@@ -305,7 +304,7 @@ class _Person:
         return line.strip() or default
 
     def agrees(self, question: str, *, default: bool) -> bool:
-        """What was answered, `default` for an empty line; no when nobody can be asked."""
+        """Whether the person agrees; `default` for an empty line, false when nobody can be asked."""
         both = "Y/n" if default else "y/N"
         while self.asks:
             said = self.answer(question, both)
@@ -347,7 +346,7 @@ def _choose_server(person: _Person) -> Chosen:
 
 
 def _choose_output(person: _Person, *, force: bool) -> Path:
-    """A file that is not there yet, or one that may be overwritten."""
+    """A new file, or one that may be overwritten."""
     from mcptest_engine.core.sanitise import one_line
 
     default = next(
@@ -369,7 +368,7 @@ def _choose_output(person: _Person, *, force: bool) -> Path:
 def _with_presumed(
     person: _Person, catalog: Catalog, flags: dict[str, Any], policy: ExecutionPolicy
 ) -> ExecutionPolicy:
-    """The policy with `presumed`, where a person who has seen the tools agrees."""
+    """The policy with `presumed`, if a person who has seen the tools agrees."""
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.safety.execution_policy import Decision, Purpose
     from mcptest_engine.safety.tool_classes import classify
@@ -393,7 +392,7 @@ def _with_presumed(
 
 
 def _taken(output: Path) -> bool:
-    """Whether the file is there, or the other spelling of the name that every command looks for."""
+    """Whether the file exists, or the other spelling of the default name."""
     return os.path.lexists(output) or (
         str(output) in SUITE_FILES and any(os.path.lexists(name) for name in SUITE_FILES)
     )
@@ -417,7 +416,7 @@ def _check_free(output: Path, *, force: bool) -> None:
 
 
 def _introspected(chosen: Chosen, timeout_seconds: float | None, person: _Person) -> tuple[Catalog, Chosen]:
-    """What the server offers; one that asks for a token is given one, where somebody can say which."""
+    """List what the server offers; if it requires a token, ask for its variable."""
     from mcptest_engine.cli.target import with_session
     from mcptest_engine.core.sanitise import sanitise
     from mcptest_engine.servers.catalog import read_catalog
@@ -451,7 +450,7 @@ def _named_tools(flags: dict[str, Any]) -> tuple[str, ...] | None:
 
 
 def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any], policy: ExecutionPolicy) -> Scaffold:
-    """Raises: McptestError when there is nothing to test, UsageError for a tool that the server does not have."""
+    """The scaffold. Raises: McptestError when there is nothing to test, UsageError for a tool that the server does not have."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite
     from mcptest_engine.core.errors import did_you_mean
 
@@ -472,7 +471,7 @@ def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any], policy:
 def _write_pipeline(
     pipeline: Pipeline, output: Path, found: Scaffold, chosen: Chosen, install_from: str | None
 ) -> None:
-    """And say what it does and what it needs. Raises: McptestError."""
+    """Write the pipeline, and print what it does and what it needs. Raises: McptestError."""
     from mcptest_engine.cli.ci_files import SOURCE_VARIABLE, own_source, variables_in, write
 
     source = install_from or own_source()
@@ -495,7 +494,7 @@ def _write_pipeline(
 
 
 def _should_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
-    """Whether the flags or the person say that the suite runs now."""
+    """Whether the flags or the person want the suite to run now."""
     if flags["run_all"] or flags["no_run"] or flags["yes"]:
         return not flags["no_run"]
     question, changing = "run it now? It calls the tools that are not held back", len(_changing(found))
@@ -505,18 +504,18 @@ def _should_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool
 
 
 def _has_live_tests(found: Scaffold) -> bool:
-    """Whether anything runs that is not held back."""
+    """Whether any test is not skipped."""
     live = any(_is_live(tool) for tool in found.tools)
     return bool(found.resources_scaffolded or found.prompts_scaffolded) or live
 
 
 def _is_live(tool: ScaffoldedTool) -> bool:
-    """Whether the run that is made here calls the tool."""
+    """Whether this run calls the tool."""
     return tool.single_call or (tool.held_back is None and tool.tests_generated > 0)
 
 
 def _has_reading(found: Scaffold) -> bool:
-    """Whether anything is left without the tests that change something."""
+    """Whether any test only reads."""
     others = found.resources_scaffolded + found.prompts_scaffolded
     return bool(others) or len(_changing(found)) < _tested(found)
 
@@ -525,11 +524,11 @@ def _tested(found: Scaffold) -> int:
     return sum(tool.tests_generated > 0 for tool in found.tools)
 
 
-# --- telling
+# --- output
 
 
 def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags: dict[str, Any]) -> None:
-    """What was written, what is held back and why, and what else has to be known."""
+    """Print what was written, what is skipped and why, and other notes."""
     from mcptest_engine.core.sanitise import one_line
 
     name = one_line(str(catalog.server_info.get("name") or "the server"), 60)
@@ -575,7 +574,7 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
 
 
 def _print_checked(record: RunRecord) -> None:
-    """How many tests have checked something, and of how many the made-up arguments did not do."""
+    """Print how many tests have checked something, and how many failed because of made-up arguments."""
     needing = _needing(record)
     unclear = sum(test.undecided == ExpectedOutcome.ERROR for test in record.tests)
     parts = [f"{record.totals.passed + record.totals.failed} checked"]
@@ -594,7 +593,7 @@ def _needing(record: RunRecord) -> int:
 def _print_next_steps(
     output: Path, chosen: Chosen, catalog: Catalog, found: Scaffold, record: RunRecord | None, *, proposals: int
 ) -> None:
-    """What to do with it, in the order in which it is likely done."""
+    """Print the next steps, in the usual order."""
     import shlex
 
     file = "" if str(output) in SUITE_FILES else f" {shlex.quote(str(output))}"
@@ -618,13 +617,13 @@ def _print_next_steps(
 
 
 def _changing(found: Scaffold) -> list[ScaffoldedTool]:
-    """The tools that are called and change or destroy something; cleaning up after them is the developer's."""
+    """The called tools that change or destroy something; the developer must clean up after them."""
     changes = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
     return [tool for tool in found.tools if _is_live(tool) and tool.tool_class in changes]
 
 
 def _worth_learning(catalog: Catalog, found: Scaffold) -> list[str] | None:
-    """A tool that only reads and is above suspicion, with arguments that its schema takes, as words of `mcptest propose`."""
+    """Arguments of `mcptest propose` for a tool that only reads, has no finding, and has arguments that match its schema."""
     import json
 
     from mcptest_engine.authoring.catalog_texts import suspected

@@ -1,4 +1,4 @@
-"""Single keys from a terminal, and the terminal as it was afterwards, whatever happens in between."""
+"""Reads single keys from a terminal, and restores the terminal in every case."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 ESCAPE = "escape"
 END = "end"
-"""The other side has gone: nothing will ever be typed any more."""
+"""The terminal is closed: no key will ever follow."""
 _SEQUENCES = {"[A": "up", "[B": "down", "[C": "right", "[D": "left", "OA": "up", "OB": "down"}
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _REST_SECONDS = 0.05
 
 
 class Keys:
-    """The keys typed at a terminal, one at a time, without echo."""
+    """The keys of a terminal, one at a time, without echo."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._before: list[Any] = termios.tcgetattr(descriptor)
 
     def read(self) -> str:
-        """One key: its character, or "escape", "up", "down", "end". Waits."""
+        """Wait for one key: its character, or "escape", "up", "down", "end"."""
         first = self._byte()
         if first == b"":
             return END
@@ -44,7 +44,7 @@ class Keys:
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """The terminal as it was, for a program that takes it over meanwhile; Ctrl-C is that program's."""
+        """Restore the terminal for a program that uses it meanwhile; Ctrl-C goes to that program."""
         interrupted = signal.signal(signal.SIGINT, lambda *_: None)
         self.restore()
         try:
@@ -54,7 +54,7 @@ class Keys:
             signal.signal(signal.SIGINT, interrupted)
 
     def take(self) -> None:
-        """One key at a time, unechoed; Ctrl-C still interrupts, Ctrl-S is a key."""
+        """Read single keys without echo; Ctrl-C still interrupts, Ctrl-S is a key."""
         now = termios.tcgetattr(self._descriptor)
         now[0] &= ~termios.IXON
         now[3] &= ~(termios.ICANON | termios.ECHO)
@@ -62,7 +62,7 @@ class Keys:
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, now)
 
     def restore(self) -> None:
-        """The terminal as it was."""
+        """Restore the terminal's settings."""
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def _byte(self) -> bytes:
@@ -72,7 +72,7 @@ class Keys:
             return b""
 
     def _sequence(self) -> str:
-        """What follows an escape at once belongs to it; alone it is the key."""
+        """The characters that follow an escape at once belong to its sequence; without them it is the key."""
         told = ""
         while select.select([self._descriptor], [], [], _REST_SECONDS)[0]:
             byte = self._byte()
@@ -86,7 +86,7 @@ class Keys:
 
 @contextmanager
 def keys() -> Iterator[Keys]:
-    """The keys of stdin. The terminal is put back also when the process is told to end, and taken again when it goes on."""
+    """The keys of stdin. The terminal is restored also when the process is terminated, and taken again when it continues."""
     descriptor = sys.stdin.fileno()
     taken = Keys(descriptor)
 
@@ -97,7 +97,7 @@ def keys() -> Iterator[Keys]:
         taken.take()
 
     handlers = {number: signal.signal(number, end) for number in _ENDING}
-    # The console script lets Ctrl-C end the process on the spot; here something has to be put back first.
+    # The console script lets Ctrl-C end the process at once; here the terminal must be restored first.
     handlers[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     handlers[signal.SIGCONT] = signal.signal(signal.SIGCONT, go_on)
     try:

@@ -1,4 +1,4 @@
-"""`mcptest list`: what a run would take, after filters; starts nothing."""
+"""`mcptest list`: the tests that a run would select; starts nothing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def command(ctx: click.Context, /, **flags: Unpack[ListFlags]) -> None:
 
 
 def _read_graph(value: str | None, files: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """The language of the graph, and the suites: in `--graph suite.yml`, the value is the suite. Raises: UsageError."""
+    """Read `--graph`: the graph language, and the suites: in `--graph suite.yml`, it is the suite. Raises: UsageError."""
     if value is None or value in {"mermaid", "dot"}:
         return value, files
     if not files and value.endswith((".yml", ".yaml")):
@@ -106,7 +106,7 @@ def show_many(
 
 
 def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, form: str) -> int:
-    """Print the plan, or a picture of its compositions; the exit code is 7 where a run would select nothing."""
+    """Print the plan, or a graph of its compositions; the exit code is 7 when nothing is selected."""
     from mcptest_engine.running.plan import plan_of
 
     plan = plan_of(suite, settings, relative=workspace.relative)
@@ -196,7 +196,7 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
 
 
 def _program_of(case: Case) -> Program | None:
-    """The nodes of a composition; None for whatever else."""
+    """The nodes of a composition; None for other cases."""
     if case.kind is not TestKind.COMPOSITION:
         return None
     from mcptest_engine.running.kinds.composition.plan import Row
@@ -221,7 +221,7 @@ def _nodes(program: Program) -> list[dict[str, Any]]:
 
 
 def _node_lines(program: Program) -> Iterator[str]:
-    """`readme: get_readme, after search  [when …]` for each node, in the order in which they are run.
+    """`readme: get_readme, after search [when …]` for each node, in execution order.
 
     With its server where there are several: `readme: get_readme (index), after search`.
     """

@@ -1,4 +1,4 @@
-"""`mcptest login`: get a token for a server and keep it for the runs on its URL; look whether there is one; forget it."""
+"""`mcptest login`: get a token for a server and store it for runs on its URL; show it; delete it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _login(url: str, flags: dict[str, Any]) -> int:
             f"no login at {_url_text(url)}: tokens go only to https or to this machine", hint="use an https URL"
         )
     secret = _client_secret(flags["client_secret_env"])
-    token_store.prepare(url)  # before anybody logs in for nothing
+    token_store.prepare(url)  # checked first, so that nobody logs in for nothing
     from mcptest_engine.servers.oauth_login import log_in, log_in_by_device
 
     options = {
@@ -133,7 +133,7 @@ def _client_secret(variable: str | None) -> str | None:
 
 
 async def _stored_token(url: str, steps: Coroutine[object, object, StoredToken]) -> StoredToken:
-    """The token of a login, in its file: while a run that refreshes the old one holds the lock, this waits."""
+    """Store the token of a login. While a run refreshes the old one, this waits for its lock."""
     from mcptest_engine.servers import token_store
 
     token = await steps
@@ -143,7 +143,7 @@ async def _stored_token(url: str, steps: Coroutine[object, object, StoredToken])
 
 
 def _run_login(steps: Coroutine[object, object, StoredToken]) -> StoredToken | None:
-    """The token that `steps` come to; None after Ctrl-C, which leaves no half of one: it is stored whole or not at all."""
+    """Run the login's steps and return the token; None after Ctrl-C. The token is stored completely or not at all."""
     import asyncio
 
     from mcptest_engine.cli.ending import ending_on_signals
@@ -160,7 +160,7 @@ def _run_login(steps: Coroutine[object, object, StoredToken]) -> StoredToken | N
 
 
 def _open_browser(address: str) -> None:
-    """Send the browser off in a thread of its own: some are programs that stay."""
+    """Open the browser in a thread: some browsers do not return."""
     import threading
 
     from mcptest_engine.core.sanitise import sanitise
@@ -190,7 +190,7 @@ def _print_address(address: str) -> None:
 
 
 def _show_code(code: DeviceCode) -> None:
-    """What to do on the other machine: the address and the code are what is asked for, the rest is talk."""
+    """Print what to do on the other device; address and code go to stdout, everything else to stderr."""
     from mcptest_engine.servers.failures import duration
 
     sys.stderr.write(
@@ -241,7 +241,7 @@ def _logout(url: str) -> int:
 
 
 def _until(token: StoredToken) -> str:
-    """How long it holds, as a clause."""
+    """How long the token is valid, as a clause."""
     renewed = "; it is refreshed automatically" if token.can_be_refreshed else ""
     end = token.expires_at_unix
     if end is None:

@@ -1,6 +1,6 @@
-"""The `mcptest` command: finds the subcommand, runs it, and turns what goes wrong into words and an exit code.
+"""The `mcptest` command: finds the subcommand, runs it, and turns exceptions into messages and an exit code.
 
-Subcommands are imported when they are used, so that `mcptest validate` never pays for what `mcptest run` needs.
+Subcommands are imported when they are used, so that `mcptest validate` does not import what `mcptest run` needs.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ GROUPS = {
         "completion": ("mcptest_engine.cli.completion", "command", "print the completion script for bash, zsh or fish"),
     },
 }
-"""The commands by what they are for: name -> (module, attribute, one line for the overview)."""
+"""The commands by purpose: name -> (module, attribute, one line for the overview)."""
 COMMANDS = {name: place for commands in GROUPS.values() for name, place in commands.items()}
 WORKBENCH = "tui"
-"""Opened by the console script before any of this is imported: the engine knows no workbench."""
+"""The console script opens the workbench before it imports this module: the engine does not know the workbench."""
 OUTSIDE_TROUBLE = {
     errno.ENOSPC: "the output cannot be written",
     errno.EDQUOT: "the output cannot be written",
@@ -107,7 +107,7 @@ OUTSIDE_TROUBLE = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when asked for, and whose overview needs none of them."""
+    """A group whose commands are imported when they are used; its overview needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -133,7 +133,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands by their lines in the overview, none of them imported."""
+        """Complete a command by the lines of the overview, without importing it."""
         from click.shell_completion import CompletionItem
 
         named = {WORKBENCH: "open the workbench", **{name: what for name, (_, _, what) in COMMANDS.items()}}
@@ -142,7 +142,7 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         opened = (WORKBENCH, "open the workbench; the same as no command")
-        width = max(map(len, COMMANDS)) + 2  # one column for all groups
+        width = max(map(len, COMMANDS)) + 2  # one width for all groups
         for title, commands in GROUPS.items():
             rows = [(name, what) for name, (_, _, what) in commands.items()]
             rows = [(name.ljust(width - 2), what) for name, what in ([opened, *rows] if "run" in commands else rows)]
@@ -173,7 +173,7 @@ def group(ctx: click.Context) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit code is the process's."""
+    """Run one command line and return the exit code of the process."""
     _accept_every_character()
     survive_stray_signals()
     try:
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str]) -> int:
     except click.ClickException as wrong:
         from mcptest_engine.core.sanitise import one_line
 
-        # It quotes words of the command line, and a file may have any name.
+        # It quotes arguments of the command line, and a file name may hold any character.
         wrong.message = one_line(wrong.message)  # type: ignore[misc]
         wrong.show()
         return ExitCode.INVALID
@@ -206,10 +206,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _accept_every_character() -> None:
-    """Let stdout and stderr take any text, whatever encoding they were opened with.
+    """Let stdout and stderr accept any text, whatever their encoding.
 
-    JSON, XML and Markdown are UTF-8 wherever they go to a file or a pipe. A terminal keeps its encoding, and shows what
-    it lacks as an escape.
+    JSON, XML and Markdown are UTF-8 wherever they go to a file or a pipe. A terminal keeps its encoding, and shows missing
+    characters as escapes.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":

@@ -1,7 +1,7 @@
-"""Several suites in one command: which are meant by files, folders and globs, and one report over their runs.
+"""Several suites in one command: finding them by files, folders and globs, and one report over their runs.
 
-Each suite has a run of its own, with its servers, its snapshots and its place in the history. The surprising thing: what
-selects tests selects among all of them, so a suite in which nothing matches is left out, as long as another has a match.
+Each suite has its own run, with its servers, its snapshots and its history. Flags that select tests select among all suites:
+one without a match is left out, as long as another has a match.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 _FLUSHERS = 4
-"""How many records are flushed at once: to store one takes a disk longer than to run many a suite."""
+"""How many records are flushed at the same time: a disk takes longer to store one than to run many a suite."""
 _ONE_AT_A_TIME = ("watch", "cost_baseline", "save_cost_baseline", "estimate_cost", "scheduler")
 
 
 def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
-    """The suites that files, folders and globs stand for, each once; the one here where none is named.
+    """The suites of files, folders and globs, without repetition; the one of this folder where none is named.
 
-    A folder that cannot be read is among them, as it may hold suites. Links to one file in several folders are several
-    suites: `${CONFIG_DIR}` and relative paths differ. Raises: UsageError for a folder or a glob without a suite.
+    Includes folders that cannot be read, since they may hold suites. Links to one file in several folders are several suites:
+    `${CONFIG_DIR}` and relative paths differ. Raises: UsageError for a folder or a glob without a suite.
     """
     if len(named) < 2:
         one = suite_path(named[0] if named else None, config)
@@ -56,7 +56,7 @@ def suite_paths(named: Sequence[str], config: str | None) -> list[Path]:
 
 
 def _suites_below(name: str) -> Iterator[Path]:
-    """The suites that a file, a folder or a glob stands for, none for a glob that matches none. Raises: UsageError."""
+    """The suites of a file, a folder or a glob, none for a glob that matches none. Raises: UsageError."""
     files = [name]
     if os.path.isdir(name):  # noqa: PTH112
         from mcptest_engine.engine_process.files import find_suites
@@ -83,7 +83,7 @@ def _is_glob(name: str) -> bool:
 
 
 def _alternatives(name: str) -> list[str]:
-    """The names that one with `{a,b}` stands for; each without a glob has to be there, so that a typo is not green."""
+    """The names of one with `{a,b}`; each without a glob must exist, so that a typo is an error."""
     if "{" not in name or os.path.lexists(name):
         return [name]
     from mcptest_engine.engine_process.files import alternatives
@@ -92,7 +92,7 @@ def _alternatives(name: str) -> list[str]:
 
 
 def refuse_for_many(flags: Mapping[str, object]) -> None:
-    """Raises: UsageError for what is possible with one suite only."""
+    """Raises: UsageError for flags that work with one suite only."""
     for name in _ONE_AT_A_TIME:
         if flags.get(name):
             raise UsageError(f"`--{name.replace('_', '-')}` takes one suite", hint="name a single FILE")
@@ -101,7 +101,7 @@ def refuse_for_many(flags: Mapping[str, object]) -> None:
 def load_all(
     paths: Sequence[Path], workspace: Workspace, variables: dict[str, str], *, strict: bool
 ) -> tuple[list[LoadedSuite], list[SuiteNotRun]]:
-    """The suites that load, and the others, whose problems are told on stderr."""
+    """Load the suites; return those that load and the others, whose problems are printed on stderr."""
     suites: list[LoadedSuite] = []
     broken: list[SuiteNotRun] = []
     for path in paths:
@@ -118,10 +118,7 @@ def load_all(
 def select_all(
     suites: Sequence[LoadedSuite], settings: RunSettings, workspace: Workspace, *, last_failed: bool
 ) -> list[tuple[LoadedSuite, RunSettings]]:
-    """The suites that have tests to run, each with its own settings.
-
-    Raises: UsageError for a selection that makes no sense in any of them.
-    """
+    """The suites with tests to run, each with its settings. Raises: UsageError for a selection that is invalid in all."""
     with lazily_compiled():
         from mcptest_engine.running.plan import plan_of
 
@@ -156,7 +153,7 @@ def run_many(
     *,
     execute: Callable[..., None],
 ) -> int:
-    """Run suites by `execute`, save the record of each, and write one report; the exit code of the worst."""
+    """Run suites by `execute`, save the record of each, and write one report; return the worst exit code."""
     from concurrent.futures import ThreadPoolExecutor
 
     from mcptest_engine.cli.sinks import write_reports
@@ -187,7 +184,7 @@ def run_many(
 
 
 def _with_cassette(settings: RunSettings, suite: LoadedSuite, workspace: Workspace) -> RunSettings:
-    """With a cassette of the suite's own."""
+    """Use the suite's own cassette."""
     path = workspace.relative(suite.path)
     return settings._replace(
         record=settings.record and name_cassette(settings.record, path),
@@ -196,7 +193,7 @@ def _with_cassette(settings: RunSettings, suite: LoadedSuite, workspace: Workspa
 
 
 def name_cassette(name: str, path: str) -> str:
-    """The cassette of one suite where several are named: `NAME-SUITE`."""
+    """The cassette of one of several suites: `NAME-SUITE`."""
     from mcptest_engine.workspace.slug import slug
 
     return f"{name}-{slug(os.path.splitext(path)[0])}"  # noqa: PTH122

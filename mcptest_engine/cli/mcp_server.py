@@ -74,9 +74,9 @@ def _serve(root: str, *, enable_writes: bool, allowed_env: frozenset[str]) -> No
 
 
 class _Leaving:
-    """What a signal calls: the runs are ended and kept, and then the process ends, whatever its client still sends.
+    """Called by a signal: end the runs, save their records, and exit, whatever the client still sends.
 
-    Nothing is unwound: a thread that waits for a line on stdin could not be told.
+    The process exits without unwinding: a thread that waits for stdin cannot be interrupted.
     """
 
     def __init__(self, door: Door) -> None:

@@ -1,4 +1,4 @@
-"""`mcptest mutate`: how many wrong answers a suite notices, and the assertions that it lacks."""
+"""`mcptest mutate`: how many wrong answers a suite notices, and which assertions it lacks."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class _Bar:
 
 
 def _record_answers(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[str, ...], bar: _Bar) -> Recording:
-    """Run the suite, or the cassettes. Ctrl-C ends that, and the command: there is nothing to report yet."""
+    """Run the suite, or the cassettes. Ctrl-C ends the whole command, since there is nothing to report yet."""
     import asyncio
 
     from mcptest_engine.cli.ending import ending_on_signals
@@ -207,7 +207,7 @@ def _record_answers(suite: LoadedSuite, workspace: Workspace, cassettes: tuple[s
 def _judge(
     recording: Recording, suite: LoadedSuite, workspace: Workspace, options: Options, redactor: Redactor, bar: _Bar
 ) -> Mutated:
-    """Judge the mutants; Ctrl-C ends it with what is known by then."""
+    """Judge the mutants; Ctrl-C ends that with the results so far."""
     import signal
 
     from mcptest_engine.mutation.replay import replay_for
@@ -236,7 +236,7 @@ def _judge(
 def _save_results(
     workspace: Workspace, suite: LoadedSuite, mutated: Mutated, options: Options, redactor: Redactor | None
 ) -> int:
-    """Store the scores and, with a `redactor`, the proposals; returns how many proposals there are."""
+    """Store the scores and, with a `redactor`, the proposals; return the number of proposals."""
     from mcptest_engine.mutation.proposing import save_proposals, save_scores
 
     try:

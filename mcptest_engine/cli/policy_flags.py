@@ -1,4 +1,4 @@
-"""The flags of every command that calls tools on its own account. See docs/explanation/safety.md."""
+"""The flags of every command that calls tools by itself. See docs/explanation/safety.md."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def allowing_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--allow` and `--presumed`, for a command that takes many tools at once."""
+    """Add `--allow` and `--presumed`, for a command that calls many tools."""
     options = (
         click.option(
             "--allow",
@@ -61,7 +61,7 @@ def allowing_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def take_policy(flags: dict[str, Any]) -> ExecutionPolicy:
-    """The policy that the flags set; they are taken out of `flags`. With `--allow` only declared tools are called unasked."""
+    """Remove the policy's flags from `flags` and return the policy. With `--allow`, only declared tools are called unasked."""
     from mcptest_engine.safety.execution_policy import DEFAULT_POLICY, ExecutionPolicy
 
     return ExecutionPolicy(
@@ -76,7 +76,7 @@ def take_policy(flags: dict[str, Any]) -> ExecutionPolicy:
 
 
 def check_allowed(policy: ExecutionPolicy, known: Collection[str]) -> None:
-    """Raises: UsageError where `--allow` names a tool that the server does not list."""
+    """Raises: UsageError when `--allow` names a tool that the server does not list."""
     from mcptest_engine.core.errors import UsageError, did_you_mean
 
     for name in sorted(policy.allowed.difference(known)):
@@ -84,7 +84,7 @@ def check_allowed(policy: ExecutionPolicy, known: Collection[str]) -> None:
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    """A duration as in suites; a bare number is milliseconds."""
+    """Parse a duration as in suites; a bare number is milliseconds."""
     from mcptest_engine.core.text import seconds_of
 
     text = f"{value}ms" if value.replace(".", "", 1).isdigit() else value

@@ -1,7 +1,7 @@
 """`mcptest propose`: call one tool, twice where that is harmless, and print a test of what was observed.
 
-The block goes to stdout, everything about it to stderr. With `--write` it goes into a suite as well; where that suite has a
-test of the same call already, a person decides, now or with `mcptest review`.
+The block goes to stdout, messages go to stderr. With `--write` it is added to a suite as well; where that has a test of the
+same call already, a person decides, now or with `mcptest review`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def command(
 
 
 def _check_place(path: Path, *, replace: bool, allowed: bool) -> None:
-    """Whether a suite may be written there, before anything is called. Raises: UsageError, PolicyDenied."""
+    """Check that a suite may be written there, before anything is called. Raises: UsageError, PolicyDenied."""
     from mcptest_engine.core.errors import UsageError
 
     if path.suffix.lower() not in SUFFIXES:
@@ -184,9 +184,9 @@ def _print_proposal(proposed: Proposed, notes: Sequence[str], warnings: Sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """The suite that a proposal goes into, sound before anything is called. `data` is None for one that is not there yet.
+    """The suite that receives a proposal, checked before anything is called.
 
-    `secrets` are set as variables when it is looked at whether the suite still loads.
+    `data` is None for one that does not exist yet. `secrets` are set as variables when the extended suite is checked.
     """
 
     path: Path
@@ -227,7 +227,7 @@ class _Place:
         )
 
     def prepare(self, proposed: Proposed, target: Target) -> _SuiteChange:
-        """The suite as it would be. Raises: EditRefused; McptestError when it would not load any more."""
+        """The extended suite. Raises: EditRefused; McptestError when it would no longer load."""
         from mcptest_engine.authoring.placing import added, merged_for, new_suite, replaced
 
         if self.data is None or self.suite is None:
@@ -262,7 +262,7 @@ class _Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SuiteChange:
-    """A suite before and after; `there` is the test of the same call that it has already, `proposed` what it gets."""
+    """A suite before and after; `there` is its existing test of the same call, `proposed` the new one."""
 
     path: Path
     before: bytes | None
@@ -271,7 +271,7 @@ class _SuiteChange:
     proposed: Proposed
 
     def settle(self, tool: str, *, replace: bool) -> None:
-        """Write the suite, ask first, or keep the proposal for `mcptest review`. Raises: McptestError."""
+        """Write the suite, ask first, or save the proposal for `mcptest review`. Raises: McptestError."""
         if self.there is None:
             self._write()
             self._say(
@@ -289,7 +289,7 @@ class _SuiteChange:
             self._keep(tool, self.there)
 
     def _let_decide(self, tool: str, there: SameCall) -> None:
-        """Show the change, and let the person accept it, save it for review, or do neither."""
+        """Show the change, and let the person accept it, save it for review, or discard it."""
         from difflib import unified_diff
 
         from mcptest_engine.core.sanitise import sanitise
@@ -310,7 +310,7 @@ class _SuiteChange:
                 self._say("is unchanged")
 
     def _print_loosening(self) -> None:
-        """What the test would no longer demand."""
+        """Print the assertions that the test would lose."""
         from mcptest_engine.authoring.placing import loss_of
 
         assert self.there is not None
@@ -349,7 +349,7 @@ class _SuiteChange:
         )
 
     def _forget_older(self, there: SameCall) -> None:
-        """A newer observation takes the place of what waits of the same test. Raises: OSError."""
+        """Replace an older proposal for the same test. Raises: OSError."""
         from mcptest_engine.workspace.proposals import drop_proposal, read_proposals
 
         workspace = find_here()
@@ -391,12 +391,12 @@ _ANSWERS = ("accept", "keep", "no")
 
 
 def _prompt_for_answer(question: str) -> str:
-    """One of `_ANSWERS`, also by its first letter; "no" for an empty line. Raises: KeyboardInterrupt, click.Abort."""
+    """Ask for one of `_ANSWERS`, or its first letter; "no" for an empty line. Raises: KeyboardInterrupt, click.Abort."""
     import signal
 
     from mcptest_engine.core.sanitise import one_line
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # after a call it is ignored: what was left was the report
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # after a call it is ignored: only the report was left
     try:
         while True:
             sys.stderr.write(f"{one_line(question, 400)} ([a]ccept, [k]eep, [n]o) [no]: ")

@@ -1,4 +1,4 @@
-"""`mcptest record NAME`: a run that keeps what the servers answer; the same as `run --record NAME`."""
+"""`mcptest record NAME`: a run that stores the servers' answers; the same as `run --record NAME`."""
 
 from __future__ import annotations
 

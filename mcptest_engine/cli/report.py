@@ -1,4 +1,4 @@
-"""`mcptest report`: a saved run in another format, byte for byte what the run itself would have printed."""
+"""`mcptest report`: a saved run in another format, with the same bytes that the run itself would have printed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def command(
     if no_color:
         os.environ["NO_COLOR"] = "1"
     sinks = make_sinks((form,), output, agent_budget=agent_budget)
-    if gc.isenabled():  # records are read, told and done with: looking for garbage among them is a tenth of a merge
+    if gc.isenabled():  # records are read, reported and dropped: collecting garbage among them is a tenth of a merge
         gc.disable()
         ctx.call_on_close(gc.enable)
     read = [read_record(name) for name in records or (_newest(),)]
@@ -73,7 +73,7 @@ def command(
 
 
 def read_record(name: str) -> RunRecord:
-    """The record of that name. Raises: RecordError for one that is not as its published schema says; UsageError."""
+    """Read the record of that name. Raises: RecordError for one that does not match its published schema; UsageError."""
     from mcptest_engine.reporting.record_schema import record_fault
 
     data = _data(named_run(name))
@@ -88,7 +88,7 @@ def read_record(name: str) -> RunRecord:
 
 
 def named_run(name: str) -> str:
-    """The file or run id that is meant: `latest~2` is two before the newest run, of the same suite. Raises: UsageError."""
+    """The file or run id of a name: `latest~2` is two before the newest run of the same suite. Raises: UsageError."""
     found = _LATEST.fullmatch(name)
     if found is None or Path(name).exists():
         return name
@@ -104,7 +104,7 @@ def named_run(name: str) -> str:
 
 
 def _contradiction(record: RunRecord) -> str | None:
-    """What a record says of its tests that they do not say themselves; reports, evidence and comparisons tell either."""
+    """How a record's totals contradict its tests; reports, evidence and comparisons use one or the other."""
     if record.totals != Totals.of(record.tests):
         return "its `totals` do not match its tests"
     if (record.verdict is Verdict.PASS) is not (record.exit_code == ExitCode.PASSED):
@@ -113,7 +113,7 @@ def _contradiction(record: RunRecord) -> str | None:
 
 
 def _data(name: str) -> object:
-    """The JSON of a record: `-` is stdin, a path with that file, else a run id of the workspace."""
+    """The JSON of a record: `-` is stdin, a path its file, anything else a run id of the workspace."""
     from mcptest_engine.core.safe_json import load_json
 
     if name != "-" and not Path(name).exists():

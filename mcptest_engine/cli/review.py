@@ -1,4 +1,4 @@
-"""`mcptest review`: everything that waits for a person, one at a time on a terminal, or as flags for agents and CI."""
+"""`mcptest review`: all items that wait for a person, one at a time on a terminal, or by flags for agents and CI."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def _decide(workspace: Workspace, waiting: Waiting, flags: Mapping[str, Any]) ->
 
 
 def _with_arguments(accepted: Sequence[ReviewItem], text: str) -> ReviewItem:
-    """The one item of `--accept` with the arguments of `--args`. Raises: UsageError."""
+    """The single item of `--accept` with the arguments of `--args`. Raises: UsageError."""
     from dataclasses import replace
 
     from mcptest_engine.core.safe_json import JsonFault, load_json
@@ -229,7 +229,7 @@ def _with_arguments(accepted: Sequence[ReviewItem], text: str) -> ReviewItem:
 
 
 def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[ReviewItem]:
-    """The items of `--accept-like`, and all like them that are safe; with `--loosening` the others too."""
+    """The items of `--accept-like` and all similar ones that are safe; with `--loosening` the others too."""
     named = _items_named(flags["accept_like"], items)
     likes = {item.likeness for item in named}
     alike = [item for item in items if item.likeness in likes]
@@ -247,7 +247,7 @@ def _print_left(left: int) -> None:
 
 
 def _items_named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[ReviewItem]:
-    """The items that beginnings of ids mean; several may stand in one word, with commas. Raises: UsageError."""
+    """The items whose ids begin so; one word may list several, with commas. Raises: UsageError."""
     found: dict[str, ReviewItem] = {}
     for word in (part.strip().lower() for joined in words for part in joined.split(",") if part.strip()):
         meant = [item for item in items if item.id.startswith(word)]

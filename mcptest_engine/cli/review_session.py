@@ -1,6 +1,6 @@
-"""The review on a terminal: one item at a time, a key each, nothing written before the end.
+"""The review on a terminal: one item at a time, one key each; nothing is written before the end.
 
-It prints downwards and draws nothing, so that what was decided can be scrolled back to and any terminal will do.
+It prints downwards and never redraws, so that earlier decisions can be scrolled back to, and any terminal works.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _KEYS = ("a accept", "r reject", "s skip", "e edit", "d whole diff", "i info", "
 _MORE_KEYS = ("l accept all like this", "A R S accept, reject, skip the rest", "w write now", "q leave")
 _WORDS = {Choice.ACCEPT: "accepted", Choice.REJECT: "rejected", Choice.SKIP: "skipped"}
 _AROUND = 9
-"""Lines of a screen that are not the diff's."""
+"""Lines of the screen that are not for the diff."""
 _SAVE = "\x13"
 
 
 def review_on_terminal(workspace: Workspace, waiting: Waiting) -> int:
-    """Go through everything that waits; the exit code."""
+    """Show all items that wait, and return the exit code."""
     if not waiting.items:
         sys.stdout.write("nothing to review\n")
         return ExitCode.PASSED
@@ -77,7 +77,7 @@ class _Session:
                 return self._code
 
     def _handle(self, key: str) -> bool:
-        """Carry out one command; returns whether it decided something."""
+        """Carry out one command; return whether it decided an item."""
         match key:
             case "a":
                 self._decide([self._item], Choice.ACCEPT)
@@ -157,7 +157,7 @@ class _Session:
         return [self._paint(code, line) for line in _folded(text, inner)]
 
     def _files(self) -> list[str]:
-        """What would be written now."""
+        """The files that would be written now."""
         accepted = [item for item in self._items if self._decided.get(item.id, (None,))[0] is Choice.ACCEPT]
         files = dict.fromkeys(item.origin if item.kind == "snapshot" else item.suite for item in accepted)
         return [one_line(file, 60) for file in files]
@@ -187,7 +187,7 @@ class _Session:
             self._show()
 
     def _decide_many(self, left: Sequence[ReviewItem], choice: Choice, which: str) -> bool:
-        """Ask once, and decide about all of these; `which` says what they are."""
+        """Ask once, and decide about all of these; `which` describes them."""
         if not left:
             self._say("  nothing like this is left")
             return False
@@ -232,7 +232,7 @@ class _Session:
         self._show()
 
     def _edit(self) -> None:
-        """The item's `after` in an editor, until it is good or given up."""
+        """Edit the item's `after` in an editor, until it is valid or the person stops."""
         item = self._item
         text = self._edited.get(item.id, item.after)
         while True:
@@ -255,7 +255,7 @@ class _Session:
                 return
 
     def _in_editor(self, text: str) -> str | None:
-        """What an editor makes of `text`; None when there is none, or it failed."""
+        """Return the text as edited; None without an editor, or when it failed."""
         named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or shutil.which("vi") or ""
         try:
             argv = shlex.split(named)
@@ -280,7 +280,7 @@ class _Session:
         return new.rstrip("\n")
 
     def _leave(self, key: str) -> bool:
-        """Whether to go; with decisions that are not written a second key says what becomes of them."""
+        """Whether to leave; with unsaved decisions, a second key chooses whether they are saved."""
         open_ones = [one for one, (choice, _) in self._decided.items() if choice is not Choice.SKIP]
         if open_ones and key != END:
             self._say(
@@ -299,7 +299,7 @@ class _Session:
         return True
 
     def _write(self) -> None:
-        """Carry out what was decided so far; the rest goes on."""
+        """Write the decisions so far; the other items stay."""
         decisions = [(item, *self._decided[item.id]) for item in self._items if item.id in self._decided]
         if not decisions:
             self._say("  nothing decided yet")
@@ -320,14 +320,14 @@ def _width() -> int:
 
 
 def _folded(text: str, inner: int) -> list[str]:
-    """A text in lines of the terminal's width, broken between words; all but the first begin at column `inner`."""
+    """Wrap a text to the terminal's width; all lines but the first begin at column `inner`."""
     return textwrap.wrap(
         text, _width(), subsequent_indent=" " * inner, break_on_hyphens=False, replace_whitespace=False
     ) or [text]
 
 
 def _in_rows(parts: Sequence[str]) -> list[str]:
-    """Short texts side by side, as many on a line as fit."""
+    """Join short texts to lines, as many on each as fit."""
     rows = [parts[0]]
     for part in parts[1:]:
         if len(rows[-1]) + 2 + len(part) <= _width():

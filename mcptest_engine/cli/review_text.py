@@ -1,4 +1,4 @@
-"""How `mcptest review` prints the items that wait for a decision, and what became of them."""
+"""How `mcptest review` prints open items and the result of decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHORTEST_ID = 6
 
 
 def item_lines(items: Sequence[ReviewItem], *, paint: Callable[[str, str], str]) -> Iterator[str]:
-    """Every item as a diff with its item_notes, safe to show."""
+    """Format every item as a diff with its notes, safe for a terminal."""
     ids = short_ids(items)
     for item in items:
         yield paint("1", f"{ids[item.id]}  {item_headline(item)}")
@@ -40,7 +40,7 @@ def item_headline(item: ReviewItem) -> str:
 
 
 def item_notes(item: ReviewItem) -> Iterator[str]:
-    """Why it is proposed, what it would loosen, what was left out: a line each."""
+    """Notes, a line each: why it is proposed, what it would loosen, what was left out."""
     if item.needs_arguments:
         yield "needs     arguments: edit the item, or accept the current ones"
     if item.loosens is not None:
@@ -56,7 +56,7 @@ def item_notes(item: ReviewItem) -> Iterator[str]:
 
 
 def diff_lines(item: ReviewItem, *, paint: Callable[[str, str], str]) -> Iterator[str]:
-    """`before` and `after` as the lines of a diff."""
+    """Format `before` and `after` as a diff."""
     from mcptest_engine.authoring.review import changed_lines
 
     codes = {"-": "31", "+": "32"}
@@ -66,7 +66,7 @@ def diff_lines(item: ReviewItem, *, paint: Callable[[str, str], str]) -> Iterato
 
 
 def short_ids(items: Iterable[ReviewItem]) -> dict[str, str]:
-    """The beginning of each id that tells it from the others."""
+    """The shortest beginning of each id that is unique."""
     ids = [item.id for item in items]
     length = SHORTEST_ID
     while length < max(map(len, ids), default=0) and len({one[:length] for one in ids}) < len(set(ids)):
@@ -75,7 +75,7 @@ def short_ids(items: Iterable[ReviewItem]) -> dict[str, str]:
 
 
 def write_outcome(reviewed: Reviewed, workspace: Workspace, *, write: Callable[[str], Any]) -> int:
-    """Say what was written and how to go on; the exit code."""
+    """Print what was written and how to go on; return the exit code."""
     counts = [
         f"{len(items)} {word}"
         for items, word in (
@@ -101,7 +101,7 @@ def write_outcome(reviewed: Reviewed, workspace: Workspace, *, write: Callable[[
 
 
 def _run_command(suite: str, names: Sequence[str]) -> str:
-    """One test by its name; of several the suite, because a filter that names them all is longer than it is worth."""
+    """The command that runs one test by its name; for several tests the suite, because a filter of all names is too long."""
     from mcptest_engine.reporting.repro import quoted_name
 
     command = f"mcptest run {quoted_name(one_line(suite)) if ' ' in suite else one_line(suite)}"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
     class RunFlags(SelectionFlags):
-        """The flags of `mcptest run`. Only for the type checker: to make a class of them at each start takes a millisecond."""
+        """The flags of `mcptest run`. Only for the type checker: creating the class at each start would take a millisecond."""
 
         files: tuple[str, ...]
         config: str | None
@@ -79,11 +79,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MOST_INTERPRETED = 5
-"""For more suites than this, compiling the schema costs less than interpreting it for each."""
+"""For more suites than this, compiling the schema takes less time than interpreting it for each."""
 
 
 def _no_nan(_ctx: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    """NaN is in every range, and nothing is ever more than it."""
+    """Refuse NaN: every range accepts it, and no value is above it."""
     if value is not None and value != value:
         raise click.BadParameter("nan is not a number")
     return value
@@ -305,7 +305,7 @@ def run_and_report(
     """
     record = _execute_suite(suite, settings, workspace, sinks, observer)
     code = _report_run(record, settings, workspace, sinks, saved_costs=saved_costs)
-    refresh_schema(suite)  # again: the first run of a workspace has made its `.mcptest` only now
+    refresh_schema(suite)  # updated again: the first run of a workspace has just created its `.mcptest`
     return code, record
 
 
@@ -430,7 +430,7 @@ def settings_of(flags: RunFlags, bail: int | None) -> RunSettings:
         repeat=flags["repeat"],
         bail=bail,
         server_command=_argv(flags["server_command"]),
-        environ=dict(os.environ),  # each of many suites reads all of it
+        environ=dict(os.environ),  # each of many suites would read all of it
         protocol=flags["protocol"],
         wait_for_ready_seconds=_duration(flags["wait_for_ready"]),
         update_snapshots=flags["update_snapshots"],
@@ -495,7 +495,7 @@ def _with_cost_gate(settings: RunSettings, flags: RunFlags) -> RunSettings:
 
 
 def _check_cassette_options(flags: Mapping[str, object]) -> None:
-    """Raises: UsageError for what recording and replaying do not go with."""
+    """Raises: UsageError for flags that do not go with recording or replaying."""
     if flags["record"] is not None and flags["replay"] is not None:
         raise UsageError("--record and --replay are given", hint="use one of them")
     for other in ("watch", "server_command") if flags["replay"] is not None else ("watch",):
@@ -531,7 +531,7 @@ def _duration(text: str | None) -> float | None:
 
 
 def _repeated_flags(flags: RunFlags) -> tuple[str, ...]:
-    """The flags that a `repro` line repeats: without them, it would run the test differently."""
+    """The flags that a `repro` line repeats, because the test would run differently without them."""
     words = [word for pair in flags["variables"] for word in ("--var", pair)]
     for name in ("server_command", "protocol", "replay", "models"):
         value = flags[name]

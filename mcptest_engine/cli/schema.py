@@ -1,4 +1,4 @@
-"""`mcptest schema`: the published JSON Schemas, for editors and for those who read run records."""
+"""`mcptest schema`: the published JSON Schemas, for editors and for programs that read run records."""
 
 from __future__ import annotations
 

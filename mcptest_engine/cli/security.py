@@ -1,4 +1,4 @@
-"""`mcptest security`: what a server's definitions try to do to the model that reads them. No tool is ever called."""
+"""`mcptest security`: find what a server's definitions try to make a model do. No tool is ever called."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 LEVELS = ("critical", "high", "medium", "low", "info")
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
-_DAYS = 90  # for which a finding is accepted, unless a day is named
-_NAMED = 4  # tools that a line of low findings names
+_DAYS = 90  # for which a finding is accepted, unless a date is given
+_NAMED = 4  # tools in a line of low findings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One finding, the server of a snapshot that it is about, and the entry by which it is accepted."""
+    """One finding, the server of its snapshot, and the entry that accepts it."""
 
     finding: Finding
     server: str | None = None
@@ -120,9 +120,9 @@ def command(
 
 
 def _without_repeats(found: Sequence[Found]) -> list[Found]:
-    """Of each rule that fired on a tool and is not accepted, the first finding; and all that are accepted.
+    """The first finding of each rule on a tool that is not accepted, and all accepted ones.
 
-    An acceptance is of one place: no other place may be left out before it is known what is accepted.
+    An acceptance covers one place: no other place may be left out before it is known which are accepted.
     """
     seen: set[tuple[str | None, str, str]] = set()
     shown = []
@@ -164,7 +164,7 @@ def _last_day(write_baseline: bool, reason: str | None, expires: str | None, all
 
 
 def _acceptances(path: Path) -> tuple[Acceptance, ...]:
-    """The entries of `.mcptest/security.yml`. Raises: SuiteError for a file that does not hold what it should."""
+    """The entries of `.mcptest/security.yml`. Raises: SuiteError for a file of another shape."""
     from mcptest_engine.workspace.files import read_file
 
     try:
@@ -179,7 +179,7 @@ def _acceptances(path: Path) -> tuple[Acceptance, ...]:
 
 
 def _with_acceptances(found: Sequence[Found], acceptances: Sequence[Acceptance]) -> list[Found]:
-    """The findings with the entries that cover them; an entry that has expired, or covers none, is named on stderr."""
+    """Match the findings with the entries that accept them; print expired and unused entries on stderr."""
     if not acceptances:
         return list(found)
     from mcptest_engine.safety.accepted import FILE, find_acceptance
@@ -207,7 +207,7 @@ def _baseline(
     reason: str,
     expires: dt.date,
 ) -> list[Found]:
-    """Write what fails into the file, beside what it holds and has not expired. Raises: McptestError when it cannot be."""
+    """Add the failing findings to the file, besides its unexpired entries. Raises: McptestError when that fails."""
     from mcptest_engine.safety.accepted import FILE, Acceptance, dump_acceptances
     from mcptest_engine.workspace.atomic import write_atomic
     from mcptest_engine.workspace.files import make_directory
@@ -336,7 +336,7 @@ def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, Any]:
 def _findings_text(
     found: Sequence[Found], surfaces: Mapping[str | None, Surface], paint: Callable[[str, str], str]
 ) -> str:
-    """By tool, the worst first, each rule with what to do; findings of low severity are gathered by rule."""
+    """Findings by tool, the worst first, each rule with its fix; those of low severity are grouped by rule."""
     accepted = sum(one.accepted is not None for one in found)
     found = [one for one in found if one.accepted is None]
     checked = _checked(surfaces)
@@ -372,7 +372,7 @@ def _finding_lines(finding: Finding, paint: Callable[[str, str], str]) -> list[s
 
 
 def _gathered(found: Sequence[Found], paint: Callable[[str, str], str]) -> list[str]:
-    """A line for each rule, with the first tools that it fired on; the JSON has them all."""
+    """A line for each rule, with the first tools that it found; the JSON has all of them."""
     from mcptest_engine.safety.findings import RULES
 
     lines = []

@@ -1,4 +1,4 @@
-"""The flags that narrow a run to some of its tests and models, shared by `run`, `list` and the watch mode."""
+"""The flags that select tests and models, shared by `run`, `list` and the watch mode."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def models_of(text: str | None) -> tuple[str, ...]:
 
 
 def selection_of(flags: SelectionFlags) -> Selection:
-    """The tests that the flags select. Raises UsageError for a shard that is not I/N."""
+    """The tests that the flags select. Raises: UsageError for a shard that is not I/N."""
     from mcptest_engine.running.settings import Selection
 
     return Selection(
@@ -86,7 +86,7 @@ def selection_of(flags: SelectionFlags) -> Selection:
 
 
 def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Workspace, *, wanted: bool) -> RunSettings:
-    """The settings narrowed to what failed in the suite's last run; unchanged when not `wanted`."""
+    """Select the failed tests of the suite's last run; unchanged when not `wanted`."""
     if not wanted:
         return settings
     ids = failed_tests(suite, workspace)

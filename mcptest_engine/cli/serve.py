@@ -79,5 +79,5 @@ def _chosen_server(cassette: dict[str, Any], wanted: str | None) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{sanitise(text)}\n")  # the name of a cassette's server is foreign
+    sys.stderr.write(f"{sanitise(text)}\n")  # the name of a cassette's server is untrusted
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Where reports go: which format to which file or stream, and what is shown while the run goes on."""
+"""Where reports are written: the format and the file or stream of each, and the progress of a run."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 DEFAULT_FORMAT = "pretty"
 _WATCHED = frozenset({DEFAULT_FORMAT, "eval"})
 SUMMARISED = "github"
-"""The report that comes with a job's summary."""
+"""The format for the summary of a CI job."""
 
 
 class Sink(NamedTuple):
-    """One report: its format, the file it goes to (None: stdout), and the most tokens of an `agent` report."""
+    """One report: its format, its file (None: stdout), and the most tokens of an `agent` report."""
 
     format: str
     path: Path | None = None
@@ -46,9 +46,9 @@ class Sink(NamedTuple):
 def make_sinks(
     reporters: Sequence[str], output: str | None, *, default: str = DEFAULT_FORMAT, agent_budget: int = 1024
 ) -> tuple[Sink, ...]:
-    """The reports that `--reporter FMT[=PATH]` and `--output` name; without a `--reporter`, one in the `default` format.
+    """The reports of `--reporter FMT[=PATH]` and `--output`; without a `--reporter`, one in the `default` format.
 
-    Raises UsageError for an unknown format, two reports on stdout, or an `--output` that no report is left to go to.
+    Raises: UsageError for an unknown format, two reports on stdout, or an `--output` without a report for it.
     """
     named = [_sink(text) for text in reporters] or [Sink(format=default)]
     sinks = [sink._replace(agent_budget=agent_budget) for sink in named]
@@ -74,7 +74,7 @@ def make_sinks(
 
 
 def default_format(*, models: str | None, output: str | None, watch: bool) -> str:
-    """The reporter where none is named: with `--models` the grid, except to a terminal, which shows no page of HTML."""
+    """The format where none is named: with `--models` the HTML grid, except on a terminal, which cannot show it."""
     if models is None or watch or (output is None and is_terminal(sys.stdout)):
         return DEFAULT_FORMAT
     return "matrix"
@@ -93,7 +93,7 @@ def _sink(text: str) -> Sink:
 
 
 def live_progress(sinks: Sequence[Sink]) -> Progress | None:
-    """Progress on stderr while a person waits at a terminal; nothing otherwise."""
+    """Progress on stderr while a person waits at a terminal; otherwise nothing."""
     watched = any(sink.path is None and sink.format in _WATCHED for sink in sinks)
     if not watched or os.environ.get("TERM") == "dumb" or not is_terminal(sys.stderr):
         return None
@@ -103,7 +103,7 @@ def live_progress(sinks: Sequence[Sink]) -> Progress | None:
 
 
 def render_options(sink: Sink, *, config: str, default_config: bool) -> RenderOptions:
-    """How a report is rendered; a file gets neither colour nor a terminal's width."""
+    """The options for rendering a report; a file gets neither colour nor a terminal's width."""
     from mcptest_engine.reporting.registry import RenderOptions
 
     width = 0
@@ -121,7 +121,7 @@ def render_options(sink: Sink, *, config: str, default_config: bool) -> RenderOp
 
 
 def preload(sinks: Sequence[Sink]) -> None:
-    """Import what the reports need; for a moment when somebody else is being waited for."""
+    """Import what the reports need, while the run waits for a server."""
     from importlib import import_module
 
     from mcptest_engine.reporting.registry import format_of
@@ -133,7 +133,7 @@ def preload(sinks: Sequence[Sink]) -> None:
 
 
 def config_of(record: RunRecord, workspace: Workspace) -> tuple[str, bool]:
-    """The record's suite as a `repro` line names it from here, and whether the default would find it."""
+    """The suite of a record as a `repro` line names it, and whether the default would find it."""
     path = os.path.relpath(workspace.root / record.suite.path)
     return path, path == next((name for name in SUITE_FILES if Path(name).is_file()), None)
 
@@ -144,7 +144,7 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Workspace) -> bool:
-    """Render and write every report; true when one was lost. A file that cannot be written does not keep back the others."""
+    """Render and write every report; true when one could not be written. The others are written nevertheless."""
     from mcptest_engine.reporting.registry import RenderOptions, render
     from mcptest_engine.workspace.suite_file import write_suite
 
@@ -163,7 +163,7 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
             write_suite(sink.path, rendered.text.encode())
         except OSError as wrong:
             lost.append(f"the {sink.format} report was not written to `{sink.path}`: {wrong.strerror or wrong}")
-    if all(sink.path is not None or sink.is_page for sink in sinks):  # people and logs want to know how it went
+    if all(sink.path is not None or sink.is_page for sink in sinks):  # people and logs want the result
         options = render_options(Sink("minimal"), config=config, default_config=default_config)
         _write(sys.stderr, render("minimal", record, options).text)
     for line in lost:
@@ -172,7 +172,7 @@ def write_reports(record: RunRecord, sinks: Sequence[Sink], *, workspace: Worksp
 
 
 def annotate_invalid(suites: Sequence[SuiteNotRun], sinks: Sequence[Sink], workspace: Workspace) -> None:
-    """Write the annotations of suites that did not load, where nothing was run and no other report is written."""
+    """Write the annotations of suites that did not load, when nothing was run and no other report is written."""
     for sink in sinks:
         if sink.format == SUMMARISED:
             from mcptest_engine.cli.common import write_out
@@ -189,9 +189,9 @@ MOST_SUMMARY_BYTES = 1024 * 1024
 
 
 def add_to_summary(text: str) -> None:
-    """Append Markdown to the summary of a GitHub job, where there is one. What keeps it out costs a warning and nothing else.
+    """Append Markdown to the summary of a GitHub job, if there is one; a failure causes only a warning.
 
-    GitHub takes at most 1 MiB of each step and drops all of a larger one, so that is not written.
+    GitHub accepts at most 1 MiB from each step and drops a larger summary completely, so that is not written.
     """
     named = os.environ.get(SUMMARY_VARIABLE)
     if not named:

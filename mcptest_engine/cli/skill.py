@@ -1,4 +1,4 @@
-"""`mcptest skill`: what a coding agent should know of mcptest, printed or put where it looks."""
+"""`mcptest skill`: print or install what a coding agent should know about mcptest."""
 
 from __future__ import annotations
 

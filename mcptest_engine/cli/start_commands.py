@@ -1,6 +1,6 @@
-"""How a server in this folder may be started, as its project files say it; a suggestion only, nothing is run to find out.
+"""How a server in this folder may be started, according to its project files; nothing is run.
 
-Files are read as they stand and a broken one suggests nothing.
+A file that cannot be parsed suggests nothing.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _NODE_FILES = (
     "src/index.js",
 )
 _PLAIN = re.compile(r"[\w./@:=+-]+( [\w./@:=+-]+)*")
-"""A script of package.json that no shell is needed for."""
+"""A script of package.json that needs no shell."""
 
 
 class StartCommand(NamedTuple):
-    """A command and the file that speaks for it."""
+    """A command and the file that suggests it."""
 
     argv: tuple[str, ...]
     source: str
 
     @property
     def shown(self) -> str:
-        """The command as it is typed."""
+        """The command as it is typed in a shell."""
         return shlex.join(self.argv)
 
 
 def start_commands(folder: Path) -> tuple[StartCommand, ...]:
-    """The likely ones, the likeliest first, each once. Never raises."""
+    """The likely commands, the likeliest first, without repetition. Never raises."""
     found = (*_of_pyproject(folder), *_of_package_json(folder), *_of_files(folder))
     once: dict[tuple[str, ...], StartCommand] = {}
     for command in found:
@@ -98,7 +98,7 @@ def _of_files(folder: Path) -> Iterator[StartCommand]:
 
 
 def _file_text(path: Path) -> str:
-    """Raises: OSError, ValueError for what is too large or no text."""
+    """Raises: OSError, ValueError for a file that is too large or no text."""
     if path.stat().st_size > _LARGEST:
         raise ValueError("too large")
     return path.read_bytes().decode("utf-8-sig")

@@ -1,4 +1,4 @@
-"""The standard streams of the process, for which a reader that has gone is no failure."""
+"""The standard streams of the process; a reader that has gone is no failure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def open_streams() -> None:
-    """Replace stdout and stderr by streams whose output is discarded once their reader has gone, or if they are closed.
+    """Replace stdout and stderr by streams that discard output after their reader has gone, or if they are closed.
 
-    The exit code of `mcptest run | head` says what became of the tests.
+    The exit code of `mcptest run | head` is that of the tests.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -36,22 +36,22 @@ def open_streams() -> None:
 
 
 def has_reader(stream: TextIO) -> bool:
-    """Whether nothing that was written to stdout or stderr had to be discarded."""
+    """Whether no output to stdout or stderr was discarded."""
     raw = getattr(getattr(stream, "buffer", None), "raw", None)
     return not (isinstance(raw, _Output) and raw.is_discarding)
 
 
 def discard_output(descriptor: int) -> None:
-    """Let what is written to `descriptor` from now on go nowhere, from child processes too."""
+    """Discard what is written to `descriptor` from now on, also by child processes."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 
 class _Output(FileIO):
-    """A file descriptor that discards its output as soon as nobody reads it, and waits for a reader that is slow.
+    """A file descriptor that discards its output when nobody reads it, and waits for a slow reader.
 
-    Some parents, such as node, leave the pipe in a mode in which it does not wait by itself.
+    Some parents, such as node, leave the pipe in non-blocking mode.
     """
 
     is_discarding = False

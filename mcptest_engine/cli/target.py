@@ -1,4 +1,4 @@
-"""Which server a command talks to: `--url U`, `--command "argv"`, both for a program over HTTP, or `--server NAME`."""
+"""Which server a command uses: `--url U`, `--command "argv"`, both for a program over HTTP, or `--server NAME`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _positive(ctx: click.Context, param: click.Parameter, value: float) -> float
 
 
 def target_spec(flags: Mapping[str, object]) -> ServerSpec:
-    """The server that the flags name. Raises UsageError unless they name one."""
+    """The server that the flags name. Raises: UsageError unless they name one."""
     from mcptest_engine.servers.spec import spec_from_settings
 
     if (flags["url"] or flags["argv"]) and flags["server"]:
@@ -110,7 +110,7 @@ def target_spec(flags: Mapping[str, object]) -> ServerSpec:
 
 
 class Declared(NamedTuple):
-    """A server as a suite declares it, what a person has to know of that, and the secrets by the variables in their places."""
+    """A server as a suite declares it, the notes for a person, and the secrets by the variables in their places."""
 
     target: Target
     notes: tuple[str, ...] = ()
@@ -118,10 +118,10 @@ class Declared(NamedTuple):
 
 
 def declared_target(flags: Mapping[str, object], *, optional_secrets: bool = False) -> Declared:
-    """The server that the flags name; a server of a suite as that file writes it.
+    """The server that the flags name; a server of a suite as that file declares it.
 
-    With `optional_secrets` a suite with this server loads also where the variables of its secrets are not set.
-    Raises: UsageError as `target_spec` does.
+    With `optional_secrets`, a suite with this server loads also when the variables of its secrets are not set. Raises:
+    UsageError as `target_spec` does.
     """
     from mcptest_engine.authoring.targets import (
         TARGET,
@@ -160,7 +160,7 @@ def _declared_in_suite(flags: Mapping[str, object]) -> Declared:
     suite, server = _suite_server(flags)
     target = declared_in_suite(suite, server)
     notes: list[str] = []
-    if flags.get("into") is None:  # else it is most often the suite itself that is added to
+    if flags.get("into") is None:  # otherwise it is mostly the suite that will be extended
         if suite.env and "command" in target.settings:
             notes.append(f"`{suite.path.name}` gives the server more variables in its `env:`, which are not copied")
         if "CONFIG_DIR" in expressions_in([target.settings, list(target.variables.values())]):
@@ -191,7 +191,7 @@ def _settings(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class GivenEnv(NamedTuple):
-    """The variables of `--env`: as the server gets them, the templates among them, and the variables that those read."""
+    """The variables of `--env`: their values for the server, their templates, and the variables in those."""
 
     values: dict[str, str]
     references: dict[str, str]
@@ -199,7 +199,7 @@ class GivenEnv(NamedTuple):
 
 
 def given_env(flags: Mapping[str, Any]) -> GivenEnv:
-    """The variables of `--env`; `K=${NAME}` reads the environment as in a suite. Raises: UsageError when it is not set."""
+    """Read `--env`; `K=${NAME}` reads the environment as in a suite. Raises: UsageError when it is not set."""
     found = GivenEnv(parse_variables(flags["env"], flag="--env"), {}, {})
     for name, text in found.values.items():
         template = _REFERENCE.fullmatch(text)
@@ -225,7 +225,7 @@ def _offering(settings: Mapping[str, object], flags: Mapping[str, object]) -> Ma
 
 
 def _from_suite(flags: Mapping[str, object], environ: Mapping[str, str]) -> ServerSpec:
-    """The spec of a server of the suite, just as a run would have it."""
+    """The spec of a server of the suite, as a run would have it."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.servers.spec import spec_from_settings
 
@@ -244,7 +244,7 @@ def _from_suite(flags: Mapping[str, object], environ: Mapping[str, str]) -> Serv
 
 
 def _suite_server(flags: Mapping[str, Any]) -> tuple[LoadedSuite, str]:
-    """The suite and the name of the server in it. Raises: UsageError, SuiteError."""
+    """The suite and the name of its server. Raises: UsageError, SuiteError."""
     if flags["config"] is None and not any(Path(name).is_file() for name in SUITE_FILES):
         here = " nor ".join(f"`{name}`" for name in SUITE_FILES)
         hint = "name a server: --url URL, --command ARGV, or --server NAME of a suite given by --config FILE"
@@ -262,9 +262,9 @@ def _suite_server(flags: Mapping[str, Any]) -> tuple[LoadedSuite, str]:
 
 
 def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, Result]]) -> Result:
-    """Open a session, use it, close it, whatever happens; no secret that was sent to the server is in what comes back.
+    """Open a session, use it, and close it; the result contains no secret that was sent to the server.
 
-    Raises ServerError as `connect` and `use` do, its words and the server's stderr without secrets.
+    Raises: ServerError as `connect` and `use` do, its message and the server's stderr without secrets.
     """
     import asyncio
 
@@ -296,7 +296,7 @@ def with_session(spec: ServerSpec, use: Callable[[Session], Coroutine[Any, Any, 
 
 
 class Listed(NamedTuple):
-    """What a server offers now, the lists that it did not give, and how its secrets are taken out of what is told."""
+    """What a server offers, the lists that it did not return, and how its secrets are redacted."""
 
     surface: Surface
     failed: frozenset[str]
@@ -304,7 +304,7 @@ class Listed(NamedTuple):
 
 
 def listed_surface(flags: Mapping[str, Any]) -> Listed:
-    """Ask the server that the flags name for all that it lists; a list that it does not give is warned of."""
+    """List everything that the server of the flags offers; a list that it does not return causes a warning."""
     from mcptest_engine.safety.tool_surface import Surface
 
     spec = target_spec(flags)

@@ -1,4 +1,4 @@
-"""`mcptest validate`: every problem of a suite, nothing started, nothing called."""
+"""`mcptest validate`: every problem of a suite; nothing is started or called."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(
 
 
 def _tests_of(suite: LoadedSuite) -> int:
-    """How many tests a run would take: an entry with models, runs, graders or cases is several."""
+    """The number of tests in a run: an entry with models, runs, graders or cases is several."""
     from mcptest_engine.running.declared_tests import Shared, all_declared_tests
 
     shared = Shared.of(suite, ())
@@ -78,7 +78,7 @@ def _default_path(config: str | None) -> Path:
 
 
 def _print_document(errors: list[Problem], warnings: list[Problem], *, has_places: bool) -> None:
-    """With `has_places` each problem has its file, line and column too."""
+    """Print the problems as JSON; with `has_places`, each has its file, line and column too."""
     tell = _with_place if has_places else Problem.to_json
     document: dict[str, Any] = {"valid": not errors, "errors": [tell(problem) for problem in errors]}
     if warnings:

@@ -1,4 +1,4 @@
-"""`mcptest view`: the runs that are kept here, in a browser."""
+"""`mcptest view`: the saved runs, in a browser."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def command(port: int, no_open: bool) -> None:
 
 
 def _has_browser() -> bool:
-    """Whether a browser would open before the eyes of whoever started this."""
+    """Whether a browser would open where the user sees it."""
     if os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY") or is_ci(os.environ):
         return False
     return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

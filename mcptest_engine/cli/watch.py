@@ -1,6 +1,6 @@
-"""`mcptest run --watch`: run, wait for a save, check, run again; says what changed since the run before.
+"""`mcptest run --watch`: run, wait for a save, check, run again; print what changed since the run before.
 
-The servers of the next run are started as soon as a run has ended, so that each run has fresh ones and waits for none.
+The servers of the next run are started as soon as a run has ended, so that each run has new ones and does not wait for them.
 """
 
 from __future__ import annotations
@@ -47,15 +47,14 @@ def watch(
     sinks: Sequence[Sink],
     flags: Mapping[str, Any],
 ) -> int:
-    """Watch until Ctrl-C, or until nobody reads the output.
-
-    The exit code is 130 when a run was cut short, else that of the last run.
+    """Watch until Ctrl-C, or until nobody reads the output. Return 130 when a run was interrupted, else the last run's exit
+    code.
     """
     return asyncio.run(_Loop(path, settings, workspace, sinks, flags).run())
 
 
 class _Warm(NamedTuple):
-    """Servers started in advance: for which suite, and what lay around their files then."""
+    """Servers started in advance: the suite, and the state of the files around it then."""
 
     suite: LoadedSuite
     pool: Pool
@@ -63,7 +62,7 @@ class _Warm(NamedTuple):
 
 
 class _Loop:
-    """The state between two runs: the servers kept warm, the verdicts to compare with, and whether to stop."""
+    """The state between two runs: the servers started in advance, the verdicts to compare with, and whether to stop."""
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class _Loop:
         return self._code
 
     async def _saved(self) -> frozenset[Path]:
-        """What was saved; what the servers wrote themselves is no reason to run. Empty when it is time to stop."""
+        """The saved files, without those that servers write themselves. Empty when the watch must stop."""
         while changed := await self._watcher.changed(self._stop):
             run = self._runs if time.monotonic() - self._ended < WRITTEN_WITHIN_SECONDS else None
             saved = frozenset(path for path in changed if not self._is_output(path, run))
@@ -114,7 +113,7 @@ class _Loop:
         return frozenset()
 
     def _is_output(self, path: Path, run: int | None) -> bool:
-        """Whether a file is what servers write, such as a database that their command names: it changes with every run."""
+        """Whether servers write the file, such as a database that their command names: it changes with every run."""
         from mcptest_engine.core.sanitise import one_line
 
         known = str(path) in self._written.given_up
@@ -126,13 +125,13 @@ class _Loop:
         return True
 
     def cancel(self) -> None:
-        """Stop after the run under way, which is cut short."""
+        """Interrupt the current run, and stop."""
         self._stop.set()
         if self._task is not None:
             self._task.cancel()
 
     async def _once(self, changed: frozenset[Path]) -> None:
-        """Check the suite as it is now, and run it if it is sound."""
+        """Check the current suite, and run it if it is valid."""
         checked = check(self._path, self._workspace, self._variables)
         if checked.problems:
             show_problems(checked.problems)
@@ -153,7 +152,7 @@ class _Loop:
         write_reports(record, self._sinks, workspace=self._workspace)
         self._compare(record)
         self._code = record.exit_code
-        if not self._stop.is_set() and not settings.cache:  # which may spare the servers
+        if not self._stop.is_set() and not settings.cache:  # servers started in advance may be reused
             pool = open_pool(suite, settings)
             pool.warm(needed_servers(suite, settings, pool))
             self._warm = _Warm(suite, pool, state_around(server_files(suite)))

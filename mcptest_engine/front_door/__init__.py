@@ -1,1 +1,1 @@
-"""mcptest as an MCP server: the engine's verbs for a coding agent, each a thin adapter over what the command line does too."""
+"""mcptest as an MCP server: its tools for a coding agent, each a thin adapter over what the command line uses too."""

@@ -1,4 +1,4 @@
-"""What lies in the workspace: runs, cassettes, the doctor's report. A name that a client gives is never a path."""
+"""The contents of the workspace: runs, cassettes, the doctor's report. A name from a client is never used as a path."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _get_run(request: Request) -> dict[str, Any]:
 
 
 async def render_report(request: Request) -> Answer:
-    """{run_id, format, bytes} and `text`; or `file`, the path of the report, where it is too large for an answer."""
+    """{run_id, format, bytes} and `text`; or `file`, the path of the report, where it is too long for an answer."""
     return await asyncio.to_thread(_render_report, request)
 
 
@@ -99,7 +99,7 @@ def _render_report(request: Request) -> dict[str, Any]:
 
 
 def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
-    """The record with this id. Raises: UsageError for what is no id or no run; an id is never taken for a path."""
+    """The record with this id. Raises: UsageError for an invalid id, or one without a run; an id is never used as a path."""
     if not is_ulid(run_id.upper()):
         raise UsageError(f"{json.dumps(run_id[:80])} is not a run id", hint=_NO_RUN)
     run_id = run_id.upper()
@@ -113,7 +113,7 @@ def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
 
 
 def tests_of(record: Mapping[str, object]) -> list[dict[str, Any]]:
-    """The tests of a record that may be damaged."""
+    """The tests of a record, which may be damaged."""
     return _objects(record.get("tests"))
 
 
@@ -126,7 +126,7 @@ def _further(following: int | None) -> dict[str, int]:
 
 
 async def get_coverage(request: Request) -> Answer:
-    """{run_id, tools_called, coverage?, notes?}; `coverage` as the run recorded it, or as its own tests' lists tell."""
+    """{run_id, tools_called, coverage?, notes?}; `coverage` as the run recorded it, or computed from its tests' tool lists."""
     return await asyncio.to_thread(_get_coverage, request)
 
 
@@ -167,7 +167,7 @@ def _get_coverage(request: Request) -> dict[str, Any]:
 
 
 def _newest_run(workspace: Workspace) -> tuple[str, list[str]]:
-    """The id of the newest run, and notes on what was passed over. Raises: UsageError where there is none."""
+    """The id of the newest run, and notes on the runs that were skipped. Raises: UsageError when there is none."""
     newest, passed_over = workspace.latest_run()
     if newest is None:
         raise UsageError("no run is saved in this workspace yet", hint="run_tool_test or trigger_run makes one")
@@ -195,7 +195,7 @@ async def list_cassettes(request: Request) -> Answer:
 
 
 def _cassette_names(workspace: Workspace) -> list[str]:
-    """Those that lie in the workspace itself: links are none, and the directory may be no way out either."""
+    """The cassettes in the workspace itself: links do not count, nor does a directory that leads out of it."""
     from mcptest_engine.workspace.cassettes import cassette_names
 
     return cassette_names(workspace)
@@ -223,7 +223,7 @@ def _get_cassette(request: Request) -> dict[str, Any]:
 
 
 async def get_doctor_report(request: Request) -> Answer:
-    """The document of `mcptest doctor --format json` on this machine and workspace; no server is started for it.
+    """The document of `mcptest doctor --format json` for this machine and workspace; no server is started for it.
 
     {mcptest_version, ok, target: null, failed_layer, summary, checks}.
     """
@@ -258,7 +258,7 @@ async def get_doctor_report(request: Request) -> Answer:
 
 
 def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:
-    """What stands before the tests of a record, without reading them."""
+    """The members before the tests of a record, without parsing the tests."""
     from mcptest_engine.core.ledger import count_to_review
     from mcptest_engine.workspace.json_beginnings import head_of
 

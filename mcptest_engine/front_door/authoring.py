@@ -1,4 +1,4 @@
-"""From a server to a suite, for an agent: scaffolds, which call nothing, and the proposal, which calls one tool."""
+"""From a server to a suite, for an agent: scaffolds, which call no tool, and the proposal, which calls one."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def scaffold_suite(request: Request) -> Answer:
         return answer, len(made.tools) or made.resources_scaffolded + made.prompts_scaffolded
 
     answer = await asyncio.to_thread(_with_room, make, options)
-    # Where not all that was asked for has room, the handle has it nevertheless.
+    # Where the answer has no room for the whole suite, its handle holds it.
     text = texts[0] if options.all and len(texts[0]) <= MOST_TEXT else texts[-1]
     if wants_text:
         over = weight(presentable(answer)) - LARGEST_ANSWER + _ROOM_FOR_HANDLE
@@ -94,7 +94,7 @@ async def scaffold_suite(request: Request) -> Answer:
 
 
 def _beginning(suite: str, over: int) -> str:
-    """The first tests of a generated suite, about `over` bytes of an answer less than all of them."""
+    """The first tests of a generated suite, shorter than all of them by about `over` bytes of an answer."""
     room, kept = weight(suite) - over, 0
     for found in re.finditer(r"\n\n(?= )", suite):
         if weight(suite[: found.start()]) > room:
@@ -158,7 +158,7 @@ def _handle_note(request: Request, suite: str) -> str:
 def _with_room(
     make: Callable[[ScaffoldOptions], tuple[dict[str, Any], int]], options: ScaffoldOptions
 ) -> dict[str, Any]:
-    """What `make` gives for as many entries of the page as have room in an answer, `all` or not."""
+    """Return what `make` builds for as many entries of the page as fit into an answer."""
     while True:
         answer, entries = make(options)
         answer["notes"] = [note[:_LONGEST_NOTE] for note in answer["notes"][:_MOST_NOTES]]
@@ -180,7 +180,7 @@ async def propose_assertions(request: Request) -> Answer:
     told = request.arguments
     handle = told.get("suite")
     before, key, is_new = "", target.key, False
-    if handle is not None:  # what cannot be added to is told before anything is called
+    if handle is not None:  # a suite that cannot be extended is refused before anything is called
         before = request.door.handles.get(handle)
         key, is_new = await asyncio.to_thread(_server_in, before, target)
     policy = ExecutionPolicy(execute_destructive=told.get("execute_destructive", False), as_arguments=True)
@@ -222,7 +222,7 @@ async def propose_assertions(request: Request) -> Answer:
 
 
 def _server_in(text: str, target: Target) -> tuple[str, bool]:
-    """The key of the server in a suite, and whether it is new there. Raises: UsageError for a text that cannot be read."""
+    """The key of the server in a suite, and whether it is new there. Raises: UsageError for a text that cannot be parsed."""
     from mcptest_engine.authoring.placing import server_for
     from mcptest_engine.suite.text_edits import EditRefused
 
@@ -233,7 +233,7 @@ def _server_in(text: str, target: Target) -> tuple[str, bool]:
 
 
 def _unlike(observed: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """The answers, once where both are the same."""
+    """The distinct ones of two answers."""
     told = [raw_answer(one.answer, LARGEST_PAGE // 4) for one in observed]
     return told[:1] if all(answer == told[0] for answer in told) else told
 
@@ -245,14 +245,14 @@ def _proposal_notes(made: Proposed) -> list[str]:
 
 
 class _Learnt(NamedTuple):
-    """What a server offers, how a suite declares it, and what takes its secrets out of a text."""
+    """What a server offers, how a suite declares it, and how its secrets are redacted."""
 
     catalog: Catalog
     target: Target
     redact: Callable[[str], str]
 
     def notes(self, made: Iterable[str]) -> list[str]:
-        """The notes of what was made, after those on the secrets that are not written down."""
+        """The notes on what was made, after those on secrets that are not written down."""
         return [*variable_notes(self.target.variables), *made]
 
 

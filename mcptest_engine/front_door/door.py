@@ -1,4 +1,4 @@
-"""What a verb gets to work with: the workspace, what is allowed, the arguments, and a way to tell how far it is."""
+"""What a tool of the MCP server receives: the workspace, the permissions, the arguments, and a way to send progress."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """The runs that an MCP server has begun. Each is a task of its own, so that it ends in order whoever called for it."""
+    """The runs that an MCP server has begun. Each is a task of its own, so that it ends in order even if its caller is
+    cancelled.
+    """
 
     def __init__(self) -> None:
         self._going: set[asyncio.Task[Any]] = set()
         self._called_off: set[asyncio.Task[Any]] = set()
 
     def begin(self, run: Coroutine[object, object, object]) -> asyncio.Task[Any]:
-        """The task of a run that keeps its record itself."""
+        """Start a task that stores its own record."""
         task = asyncio.ensure_future(run)
         self._going.add(task)
         task.add_done_callback(self._going.discard)
@@ -35,13 +37,13 @@ class Runs:
         return task
 
     def call_off(self, run: asyncio.Task[object]) -> None:
-        """Have it end early; asked twice it ends no faster, because that would cut off its ending."""
+        """Cancel a run. A second cancellation is ignored, because it would interrupt the cleanup."""
         if run in self._going and run not in self._called_off:
             self._called_off.add(run)
             run.cancel()
 
     async def end(self) -> None:
-        """Call all of them off, and wait until they have ended."""
+        """Cancel all runs, and wait until they have ended."""
         going = tuple(self._going)
         for run in going:
             self.call_off(run)
@@ -51,10 +53,11 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """One MCP server. The process works in `workspace.root`, so that relative commands and `repro` lines mean the same.
+    """One MCP server.
 
-    `known_secrets` are those of the servers and suites that a request has to do with: its answer holds none. Each request has
-    its own, since a word that is secret in one suite may be any word of another; what is stored was redacted when it was.
+    The process works in `workspace.root`, so that relative commands and `repro` lines mean the same. `known_secrets` are those
+    of the servers and suites of a request: its answer contains none of them. Each request has its own, since a secret of one
+    suite may be an ordinary word in another; stored data was redacted when it was stored.
     """
 
     workspace: Workspace
@@ -67,7 +70,7 @@ class Door:
     handles: Handles = field(default_factory=Handles, repr=False, compare=False)
 
     def keep_secrets(self, secrets: Iterable[str]) -> None:
-        """Take these out of the answer; a short one may be any word of ours."""
+        """Remove these from the answer; a short one may be any word of ours."""
         for secret in secrets:
             if len(secret) >= SHORTEST_SUBSTRING:
                 self.known_secrets.register(secret)
@@ -79,7 +82,7 @@ async def _silent(done: float, total: float | None, message: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call of a verb; `arguments` fit its schema. `client` is {name, version} of who calls, None where it did not say."""
+    """One call of a tool; `arguments` match its schema. `client` is {name, version} of the caller, None when it did not say."""
 
     door: Door
     arguments: Mapping[str, Any]

@@ -1,7 +1,7 @@
-"""Changes to a suite that is known by its handle: replaced text, or the operations of a JSON Patch, comments left as they are.
+"""Edits a suite by its handle: replaced text, or the operations of a JSON Patch; comments stay as they are.
 
-All edits of a call are made, each to the text that the ones before it left, or none is. The text need not be a valid suite in
-between: what is wrong with it stands in the answer. Source: RFC 6902 (add, replace, remove), RFC 6901.
+Either all edits of a call are made, each to the text that the ones before it left, or none. The text need not be a valid suite
+in between: the answer lists its problems. Source: RFC 6902 (add, replace, remove), RFC 6901.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SHOWN = 120
 
 
 async def edit_suite(request: Request) -> Answer:
-    """{suite, valid, errors, warnings?, lines, text?, notes?}; `text` are the lines that were asked for."""
+    """{suite, valid, errors, warnings?, lines, text?, notes?}; `text` are the requested lines."""
     from mcptest_engine.front_door.suites import validated
 
     handles, given = request.door.handles, request.arguments["suite"]
@@ -53,7 +53,7 @@ async def edit_suite(request: Request) -> Answer:
 
 
 def apply_edits(text: str, edits: Sequence[Mapping[str, object]]) -> str:
-    """The text after all edits. Raises: UsageError that names the edit which cannot be made."""
+    """Apply all edits to the text. Raises: UsageError that names the edit which cannot be made."""
     if len(edits) > _MOST_EDITS:
         raise UsageError(f"{len(edits):,} edits are more than the {_MOST_EDITS} of one call")
     for number, edit in enumerate(edits, 1):
@@ -66,7 +66,7 @@ def apply_edits(text: str, edits: Sequence[Mapping[str, object]]) -> str:
 
 
 def _replaced(text: str, edit: Mapping[str, Any]) -> str:
-    """`new` in place of `old`, which has to be there once."""
+    """Replace `old`, which must occur once, by `new`."""
     unknown = edit.keys() - {"old", "new"}
     if unknown or "old" not in edit or "new" not in edit:
         raise UsageError("it has neither `old` and `new` nor `op` and `path`")
@@ -90,7 +90,7 @@ def _nearest_line(text: str, old: str) -> str:
 
 
 def _patched(text: str, edit: Mapping[str, Any]) -> str:
-    """One operation of a JSON Patch."""
+    """Apply one operation of a JSON Patch."""
     from mcptest_engine.suite.edit import BLOCKS, append_test, read_value, set_value
     from mcptest_engine.suite.text_edits import EditRefused, apply
 
@@ -102,7 +102,7 @@ def _patched(text: str, edit: Mapping[str, Any]) -> str:
         pointer, value = edit["path"], edit.get("value")
         block = pointer.removeprefix("/").removesuffix("/-")
         if op == "add" and pointer == f"/{block}/-" and block in BLOCKS and isinstance(value, dict):
-            return apply(text, append_test(text, block, value))  # as a person would write it
+            return apply(text, append_test(text, block, value))  # formatted as a person would write it
         path, value = _operation(read_value(text), op, pointer, value)
         return apply(text, set_value(text, path, value))
     except EditRefused as wrong:
@@ -110,7 +110,7 @@ def _patched(text: str, edit: Mapping[str, Any]) -> str:
 
 
 def _operation(tree: object, op: str, pointer: str, value: object) -> tuple[Path, Any]:
-    """The place that an operation changes, and the value that it has afterwards: that of the list or object around it."""
+    """The place that an operation changes, and its value afterwards: that of the list or object around it."""
     if not pointer:
         if op == "remove":
             raise UsageError("the whole suite cannot be removed")
@@ -137,7 +137,7 @@ def _operation(tree: object, op: str, pointer: str, value: object) -> tuple[Path
 
 
 def _key_of_part(holder: object, part: str, path: Path) -> Any:
-    """The key or index that a part of a pointer means. Raises: UsageError with the nearest one."""
+    """The key or index for a part of a pointer. Raises: UsageError with the nearest one."""
     from mcptest_engine.core.errors import did_you_mean
     from mcptest_engine.core.text import pointer
 
@@ -157,12 +157,12 @@ def _key_of_part(holder: object, part: str, path: Path) -> Any:
 
 
 def _lines_in_room(lines: Sequence[str], wanted: Sequence[int]) -> tuple[str, int | None]:
-    """The lines from the first to the last that were asked for, as far as there is room, and the first that is not shown."""
+    """The requested lines, as many as fit, and the number of the first that does not."""
     first, last = (*wanted[:2], len(lines))[:2] if wanted else (1, len(lines))
     if not 1 <= first <= max(len(lines), 1):
         raise UsageError(f"`lines` begins with {first}: the suite has {len(lines)}, counted from 1")
     shown: list[str] = []
-    room = LARGEST_PAGE // 2  # the problems of the suite have the other half
+    room = LARGEST_PAGE // 2  # the other half is for the suite's problems
     for number in range(first, min(last, len(lines)) + 1):
         room -= weight(lines[number - 1])
         if room < 0:

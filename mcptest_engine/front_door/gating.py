@@ -1,10 +1,9 @@
-"""Which server a verb may talk to. A raw argv would make reading a way to run programs, so it needs leave.
+"""Decides which servers a tool may reach. An arbitrary argv would turn reading into running programs, so it needs permission.
 
 A `command` runs only with `--enable-writes`, or when exactly this argv is declared under `servers:` of the workspace's
-`mcptest.yml`; then it runs with the environment declared there, and any other `env` is refused. The variable of a token
-has to be meant for the server: declared for its origin in the workspace, by a suite or by an agent's settings, allowed by who
-started mcptest, or named `MCP_…` or `MCPTEST_…`.
-See docs/how-to/mcp-server.md.
+`mcptest.yml`. Then it runs with the environment declared there, and any other `env` is refused. The variable of a token must be
+meant for the server: declared for its origin in the workspace (by a suite or an agent's settings), allowed by the person who
+started mcptest, or named `MCP_…` or `MCPTEST_…`. See docs/how-to/mcp-server.md.
 """
 
 from __future__ import annotations
@@ -42,13 +41,14 @@ _LONGEST_WORD = 200
 _MOST_WORDS = 20
 
 _OWN_PREFIXES = ("MCP_", "MCPTEST_")
-"""How the names of variables begin that are meant for MCP servers, and for nothing else."""
+"""The prefixes of variables that are meant for MCP servers only."""
 
 
 def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
-    """The server that `url` or `command` names, ready to be connected to, and as a suite declares it.
+    """The server of `url` or `command`, ready to be connected to, and as a suite declares it.
 
-    Raises: UsageError unless exactly one is named, PolicyDenied for a command without leave, or a token that is not to be sent.
+    Raises: UsageError unless exactly one is given, PolicyDenied for a command without permission, or a token that may not be
+    sent.
     """
     url, command = arguments.get("url"), arguments.get("command")
     if url is None and command is None:
@@ -84,7 +84,7 @@ def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerS
 
 
 def _checked_url(url: str) -> str:
-    """The URL, which must be one. Raises: UsageError."""
+    """Check the URL. Raises: UsageError."""
     if has_userinfo(url):
         raise UsageError("`url` must not contain a user name or password", hint="use `bearer_token_env`")
     if not url.startswith(("http://", "https://")):
@@ -149,7 +149,7 @@ def _of_command(
 def _declared_env(
     env: Mapping[str, str], as_written: Mapping[str, object], redactor: Redactor, secrets: dict[str, str]
 ) -> dict[str, str]:
-    """A declared server's `env` for another suite: what the file looks up keeps its name, other secrets go into `secrets`."""
+    """The `env` of a declared server for another suite: look-ups keep their names, other secrets go into `secrets`."""
     looked_up = {key: str(value) for key, value in as_written.items() if _names_the_environment(value)}
     rest = {key: value for key, value in env.items() if key not in looked_up}
     hidden = {key: value for key, value in rest.items() if redactor.redact_registered(value) != value}
@@ -158,7 +158,7 @@ def _declared_env(
 
 
 def _names_the_environment(value: object) -> bool:
-    """Whether a text holds templates, and all of them are looked up in the environment."""
+    """Whether a text has templates, and all of them look up environment variables."""
     named = _TEMPLATE.findall(value.replace("$${", "")) if isinstance(value, str) else ()
     return bool(named) and not any(name.startswith("var.") or name == "CONFIG_DIR" for name in named)
 
@@ -171,7 +171,7 @@ def _env_of(suite: LoadedSuite, name: str) -> dict[str, str]:
 
 
 def _spec(door: Door, settings: Mapping[str, object], given: Iterable[str]) -> ServerSpec:
-    """The spec of a server that the caller named; `given` are secrets that stand in its command or URL."""
+    """The spec of a server that the caller named; `given` are secrets in its command or URL."""
     values = (*secret_values({"target": settings}, {}, {}, door.environ), *given)
     secrets = Redactor(values)
     door.keep_secrets(values)
@@ -185,7 +185,7 @@ def _spec(door: Door, settings: Mapping[str, object], given: Iterable[str]) -> S
 
 
 def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
-    """The servers of the workspace's own suite. Raises: PolicyDenied for one that does not load, or is not here."""
+    """The servers of the workspace's own suite. Raises: PolicyDenied when it does not load, or is outside."""
     from mcptest_engine.suite.load import LoadOptions, load_suite
 
     options = LoadOptions(
@@ -205,7 +205,7 @@ def _declared_servers(door: Door) -> Iterator[tuple[LoadedSuite, str]]:
 
 
 def _may_send(door: Door, variable: str, url: str) -> bool:
-    """Whether a caller may have the value of this variable sent to the URL's origin as a token. Raises: PolicyDenied."""
+    """Whether a caller may have this variable's value sent to the URL's origin as a token. Raises: PolicyDenied."""
     if variable.startswith(_OWN_PREFIXES) or variable in door.allowed_env:
         return True
     for suite, name in _declared_servers(door):
@@ -221,7 +221,7 @@ def _may_send(door: Door, variable: str, url: str) -> bool:
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None] | None:
-    """Scheme, host and port, or None for what is no URL with a host. Source: RFC 6454, 4."""
+    """Scheme, host and port; None for text that is no URL with a host. Source: RFC 6454, 4."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -1,7 +1,7 @@
-"""Suites that a client has sent or had made, by handle (`s1`, `s2`, …), so that it sends a text once and then only changes.
+"""Suites of a client by handle (`s1`, `s2`, …), so that it sends a text once and afterwards only changes.
 
 A handle belongs to one process of the MCP server and stays the same while its text changes. At most `MOST_SUITES` are retained,
-and at most `MOST_CHARACTERS` of text: those that were not used for the longest time are forgotten first.
+and at most `MOST_CHARACTERS` of text: the least recently used ones are forgotten first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Handles:
         self._last = 0
 
     def add(self, text: str) -> str:
-        """The handle of a text: the one that it has, or a new one. Raises: UsageError for a text that is too long."""
+        """The handle of a text: its existing one, or a new one. Raises: UsageError for a text that is too long."""
         found = next((handle for handle, known in self._texts.items() if known == text), None)
         if found is None:
             self._last += 1
@@ -35,7 +35,7 @@ class Handles:
         return found
 
     def put(self, handle: str, text: str) -> None:
-        """Give a handle another text. Raises: UsageError for one that is too long."""
+        """Replace the text of a handle. Raises: UsageError for one that is too long."""
         if len(text) > MOST_TEXT:
             raise UsageError(f"the suite has {len(text):,} characters", hint="write it to a file and use trigger_run")
         self._texts[handle] = text
@@ -59,6 +59,6 @@ class Handles:
 
 
 def handle_of(given: str) -> str | None:
-    """The handle that an argument is; None where it is the text of a suite, or a path."""
+    """The handle in an argument; None for the text of a suite, or a path."""
     found = _HANDLE.fullmatch(given)
     return None if found is None else found[1]

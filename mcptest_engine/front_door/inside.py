@@ -1,4 +1,4 @@
-"""What a verb may open: regular files of the workspace. A link that leads out of it, a pipe or a device is none of them."""
+"""Which files a tool may open: regular files of the workspace, no links that lead out of it, no pipes and no devices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WRITTEN_INTO = ("", "runs", "inline", "reports", "cassettes", "snapshots", "cac
 
 
 def named_file(root: Path, named: str) -> Path:
-    """The file that `named` means. Raises: UsageError unless it is a file of the workspace, links followed."""
+    """The file with the path `named`. Raises: UsageError unless it is a file of the workspace, links followed."""
     shown = json.dumps(named, ensure_ascii=False)[:200]
     try:
         path = root / named
@@ -37,9 +37,9 @@ def named_file(root: Path, named: str) -> Path:
 
 
 def suites_below(root: Path, named: str) -> list[Path]:
-    """The suites that a folder of the workspace, or a pattern such as `packages/**/*.yml`, stands for; none for a file.
+    """The suites of a folder of the workspace, or of a pattern such as `packages/**/*.yml`; none for a file.
 
-    A folder that cannot be read is among them. What a link out of the workspace leads to is none of them.
+    Includes folders that cannot be read. Targets of links out of the workspace are left out.
     """
     if "\0" in named or os.path.lexists(root / named):
         return _suites_below(root, named)
@@ -53,7 +53,7 @@ def suites_below(root: Path, named: str) -> list[Path]:
 
 
 def _suites_below(root: Path, named: str, *, is_word: bool = False) -> list[Path]:
-    """The same for a name without braces; `is_word`: it was one of those in braces, and may name a suite."""
+    """The suites of a name without braces; `is_word`: it was one of several in braces, and may be a suite's file."""
     if "\0" in named or ".." in PurePath(named).parts or PurePath(named).is_absolute():
         return []
     if os.path.isdir(root / named):  # noqa: PTH112 - false also for what is no name of a file
@@ -79,7 +79,7 @@ def is_own_file(root: Path, path: Path) -> bool:
 
 
 def own_suites(root: Path) -> tuple[Path, ...]:
-    """The workspace's `mcptest.yaml` and `mcptest.yml`, those that are there. Raises: PolicyDenied for a link out of it."""
+    """The existing ones of the workspace's `mcptest.yaml` and `mcptest.yml`. Raises: PolicyDenied for a link out of it."""
     found = tuple(root / name for name in SUITE_FILES if (root / name).is_file())
     for path in found:
         if not is_own_file(root, path):
@@ -96,7 +96,7 @@ def own_suite(root: Path) -> Path | None:
 
 
 def check_places(workspace: Workspace) -> None:
-    """Before something is saved. Raises: PolicyDenied for a link under `.mcptest`: nothing is saved through one."""
+    """Check the places for stored data. Raises: PolicyDenied for a link under `.mcptest`: nothing is stored through one."""
     for name in _WRITTEN_INTO:
         path = workspace.data_dir / name
         if path.is_symlink():

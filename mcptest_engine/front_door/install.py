@@ -1,9 +1,8 @@
-"""Putting mcptest into an agent's configuration: one entry, every other byte as it was.
+"""Adds mcptest to an agent's configuration: one entry, every other byte unchanged.
 
-Of an entry that is there the command and its words are written anew; its `env` and whatever else it says stays. The first
-change leaves a copy of the file beside it. A file that cannot be read as JSON, in whatever spelling, is not touched; nor is a
-TOML file (Codex) that would not come out as intended.
-See docs/how-to/mcp-server.md.
+In an existing entry, the command and its arguments are replaced; its `env` and other members stay. The first change makes a
+copy of the file beside it. A file that is not JSON in any dialect is not touched; nor is a TOML file (Codex) whose edited text
+would not parse as intended. See docs/how-to/mcp-server.md.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ NAME = "mcptest"
 
 
 class Installed(NamedTuple):
-    """What was done: `backup` is the copy of a file that was changed for the first time; `changed` is false when all was so."""
+    """What was done. `backup` is the copy of a file that was changed for the first time; `changed` is false when nothing had to
+    be.
+    """
 
     path: Path
     entry: dict[str, Any]
@@ -41,8 +42,8 @@ class Installed(NamedTuple):
 def install(root: Path, path: Path | None, *, writes_enabled: bool, allowed_env: Sequence[str] = ()) -> Installed:
     """Write the entry into `path`, or into `.claude/mcp.json` under `root`.
 
-    `allowed_env` are the variables that a caller may have sent as tokens.
-    Raises: UsageError for a file that is no configuration or cannot be edited, McptestError when the disk refuses.
+    `allowed_env` are the variables whose values a caller may have sent as tokens. Raises: UsageError for a file that is no
+    configuration or cannot be edited, McptestError when it cannot be written.
     """
     file = path if path is not None else root / DEFAULT_PATH
     if path is None and not leads_inside(file, root):
@@ -93,7 +94,7 @@ def _file_text(file: Path) -> str:
 
 
 def _servers_key(file: Path, text: str) -> str:
-    """`mcpServers`; VS Code says `servers`."""
+    """The name of the member for servers: `mcpServers`; in VS Code `servers`."""
     try:
         told = loads(text) if text.strip() else {}
     except LenientError:
@@ -104,7 +105,7 @@ def _servers_key(file: Path, text: str) -> str:
 
 
 def _entry_in_file(settings: object, member: str) -> dict[str, Any]:
-    """The entry as it is in the file now."""
+    """The existing entry of the file."""
     servers = settings.get(member) if isinstance(settings, dict) else None
     found = servers.get(NAME) if isinstance(servers, dict) else None
     return dict(found) if isinstance(found, dict) else {}
@@ -112,13 +113,13 @@ def _entry_in_file(settings: object, member: str) -> dict[str, Any]:
 
 def _own_entry(root: Path, file: Path, words: list[str], *, typed: bool) -> dict[str, Any]:
     if not file.absolute().is_relative_to(root.absolute()):
-        words += ["--workspace", str(root)]  # whoever reads that file starts anywhere
+        words += ["--workspace", str(root)]  # programs that read that file may start anywhere
     kind = {"type": "stdio"} if typed else {}
     return {**kind, "command": _own_command(), "args": words}
 
 
 def _own_command() -> str:
-    """`mcptest` where that is the one on PATH, else this very one by its path."""
+    """`mcptest` where PATH finds this one, else its path."""
     found, own = shutil.which(NAME), os.path.realpath(sys.argv[0])
     if found is not None and os.path.realpath(found) == own:
         return NAME
@@ -126,9 +127,9 @@ def _own_command() -> str:
 
 
 def _back_up(file: Path, text: str) -> Path | None:
-    """A copy beside the file, made once, never overwritten, and never written through a link.
+    """Copy the file beside it, once, without overwriting and without following a link.
 
-    A repository can hold a link of that name and, as the file, whatever is to be written where it leads.
+    A repository could contain a link of that name, and the file's content would be written to its target.
     """
     backup = file.with_name(f"{file.name}.before-mcptest")
     if not text:

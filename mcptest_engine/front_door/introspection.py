@@ -1,4 +1,4 @@
-"""Looking at a server under test: its lists, what it says of itself, and the raw answer of one call that a client names."""
+"""Looks at a server under test: its lists, its description of itself, and the raw answer of one call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 _ROOM_FOR_WARNINGS = 20_000
 _LONGEST_NAME = 200
 _AS_SENT = frozenset(("name", "uri", "uriTemplate"))
-"""What is handed back to the server some day, and must be what it said."""
+"""Members that go back to the server later, and must stay as it sent them."""
 
 
 async def list_tools(request: Request) -> Answer:
@@ -38,14 +38,14 @@ def _page_of_tools(spec: ServerSpec, tools: list[dict[str, Any]], start: int) ->
     while True:
         shown, following = page(tools, start, room=room, show=_redaction_for(spec))
         warned = warnings_of(tools[start : start + len(shown)])
-        # Every warning of a page is told with it: a server that provokes many gets shorter pages, and hides none.
+        # Every warning of a page is in its answer: a server that causes many gets shorter pages, and hides none.
         if len(shown) == 1 or weight(warned) <= _ROOM_FOR_WARNINGS:
             return {"tools": shown, **warned, **({} if following is None else {"next_cursor": following})}
         room //= 2
 
 
 def warnings_of(tools: Iterable[Mapping[str, object]]) -> dict[str, Any]:
-    """`warnings` on what the descriptions are suspected of, or nothing: a clean server costs no token."""
+    """`warnings` about the descriptions, or nothing: a server without findings costs no token."""
     from mcptest_engine.safety.poisoning import description_warnings, warning_json
 
     found = [presentable(warning_json(finding)) for finding in description_warnings(tools)]
@@ -81,7 +81,7 @@ async def get_capabilities(request: Request) -> Answer:
 
 
 async def call_tool(request: Request) -> Answer:
-    """{result | error, tool_class, duration_ms, fault?, warnings?}, as far as it has room: one call that the policy allows."""
+    """{result | error, tool_class, duration_ms, fault?, warnings?}, shortened to fit: one call that the policy allows."""
     from mcptest_engine.judging.validity import find_fault
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.servers.gate import Gate
@@ -116,7 +116,7 @@ async def call_tool(request: Request) -> Answer:
 
 
 def raw_answer(answer: Mapping[str, object], room: int) -> dict[str, Any]:
-    """{result} or {error} as the server sent it, without what looks like a secret, as the record of a run has it."""
+    """{result} or {error} as the server sent it, without what looks like a secret, as in a run record."""
     from mcptest_engine.core.redaction import Redactor
 
     sent = {key: part for key, part in answer.items() if key in ("result", "error")}
@@ -124,9 +124,9 @@ def raw_answer(answer: Mapping[str, object], room: int) -> dict[str, Any]:
 
 
 async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[_T]]) -> _T:
-    """Open a session, use it, close it; no secret that was sent to the server is in what comes back.
+    """Open a session, use it, close it; the result contains no secret that was sent to the server.
 
-    Raises: ServerError, its words without secrets.
+    Raises: ServerError, its message without secrets.
     """
     from mcptest_engine.servers.session import connect
 
@@ -145,7 +145,7 @@ async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[_T]])
 
 
 async def _page_of_lists(request: Request, **members: str) -> dict[str, Any]:
-    """Lists by the names that they have in the answer, in pages over all of them together."""
+    """Build pages over several lists together, each under its name in the answer."""
     spec, _ = target_of(request.door, request.arguments)
     start = start_of(request.arguments.get("cursor"))
     entries = await _list_entries(spec, **members)
@@ -172,7 +172,7 @@ async def _list_entries(spec: ServerSpec, **members: str) -> list[tuple[str, dic
 
 
 def _redaction_for(spec: ServerSpec) -> Callable[[Any], Any]:
-    """How what this server sent is shown: as it sent it, but for secrets that it got from here."""
+    """How to show what this server sent: unchanged, except for secrets that it was given."""
 
     def redacted(value: object) -> Any:
         match value:

@@ -1,6 +1,6 @@
-"""One member more, or another value, in the text of a JSON file as people write it: comments, commas and spacing stay.
+"""Adds or replaces one member in the text of a JSON file; comments, commas and spacing stay.
 
-The edited text is read again and must hold exactly what was wanted; where it does not, nothing is given.
+The edited text is parsed again and must hold exactly the wanted value, or nothing is returned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class NotEditable(ValueError):
 
 
 class _Object(NamedTuple):
-    """Where an object stands, from `{` to after `}`; its members by name, each (key's start, value's start, value's end)."""
+    """The place of an object, from `{` to after `}`; its members by name, each (key's start, value's start, value's end)."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class _Object(NamedTuple):
 
 
 class _Marking(Reader):
-    """Reads, and remembers where each object and its members stand, by their path."""
+    """A parser that records the place of each object and its members, by their path."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -63,7 +63,7 @@ class _Marking(Reader):
 
 
 def with_member(text: str, path: Sequence[str], value: object) -> str:
-    """The text in which the member at `path` has `value`; objects on the way are made where they are missing.
+    """Set the member at `path` to `value`, and create missing objects on the way.
 
     Raises: NotEditable for what is no JSON object, or where another value than an object is in the way; LenientError.
     """
@@ -103,14 +103,14 @@ def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple
         return _after(text, holder, key_at, end, name, value, unit)
     inner = _indent_of(text, holder.start) + unit
     told = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, inner, unit, spread=spread)}"
-    kept = text[holder.start + 1 : holder.end - 1].rstrip()  # a comment, maybe
+    kept = text[holder.start + 1 : holder.end - 1].rstrip()  # possibly a comment
     newline = _newline(text) if spread or "\n" in kept else ""
     body = f"{kept}{newline}{inner}{told}{newline}{_indent_of(text, holder.start)}" if newline else told
     return f"{text[: holder.start + 1]}{body}{text[holder.end - 1 :]}"
 
 
 def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: object, unit: str) -> str:
-    """A member after the last one, on a line of its own where that has one."""
+    """Insert a member after the last one, on its own line where that has one."""
     own_line = "\n" in text[holder.start : key_at]
     indent = _indent_of(text, key_at)
     told = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, indent, unit, spread=own_line)}"
@@ -118,7 +118,7 @@ def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: 
     reading.at = end
     trailing = reading.peek() == ","
     at = reading.at + 1 if trailing else end
-    comment = _REMARK.match(text, at) if own_line else None  # on the same line: it stays with its member
+    comment = _REMARK.match(text, at) if own_line else None  # on the same line: it belongs to its member
     put_at = at if comment is None else comment.end()
     lead = "" if trailing else ","
     between = f"{_newline(text)}{indent}" if own_line else " "
@@ -134,7 +134,7 @@ def _json_text(value: object, indent: str, unit: str, *, spread: bool) -> str:
 
 
 def _style(text: str, root: _Object) -> tuple[str, bool]:
-    """What one level is indented by, and whether objects are spread over lines at all."""
+    """The indentation of one level, and whether objects have several lines."""
     spread = "\n" in text[root.start : root.end] or not root.members
     first = min((place[0] for place in root.members.values()), default=None)
     return (_indent_of(text, first) or "  " if first is not None and spread else "  ", spread)

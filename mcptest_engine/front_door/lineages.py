@@ -1,10 +1,10 @@
-"""Which runs of a session are of the same suite, although an agent changes its text in between.
+"""Which runs of a session belong to the same suite, although an agent changes its text in between.
 
-A suite of the workspace is known by its path, and one that came as text by its handle. A text with a new handle continues
-the suite of this session with which it shares the most tests, told apart by kind and name; of several, the one that ran last.
-One that shares no test continues the suite that has the same `name` and the same servers. Else it is a new suite, known by the
-id of its first run. A file that runs for the first time in the session may continue a suite that came as text, because agents
-write down what they have tried.
+A suite of the workspace is identified by its path, one that was sent as text by its handle. A text with a new handle continues
+the suite of this session with which it shares the most tests, by kind and name; of several, the one that ran last. Without a
+shared test, it continues the suite with the same `name` and the same servers. Otherwise it is a new suite, identified by the id
+of its first run. A file that runs for the first time in the session may continue a suite that was sent as text, because agents
+save what they have tried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_RUNS = 20
 
 @dataclass(slots=True, kw_only=True)
 class Lineage:
-    """One suite of a session: all tests that it has had, its last name and servers, and the ids of its newest runs."""
+    """One suite of a session: all its tests so far, its last name and servers, and the ids of its newest runs."""
 
     id: str
     path: str | None = None
@@ -35,7 +35,7 @@ class Lineage:
 
 
 class Lineages:
-    """The suites of one session, the one that ran last at the end. `session` is a ULID."""
+    """The suites of one session, in the order of their last runs. `session` is a ULID."""
 
     def __init__(self) -> None:
         self.session = new_ulid()
@@ -44,7 +44,7 @@ class Lineages:
     def begin(
         self, suite: LoadedSuite, run_id: str, *, path: str | None = None, handle: str | None = None
     ) -> tuple[str, tuple[str, ...]]:
-        """The lineage of a run that begins, and the ids of its earlier runs. A suite has a path, or came as text."""
+        """The lineage of a run that begins, and the ids of its earlier runs. A suite has a path, or was sent as text."""
         tests = frozenset((entry.kind.value, str(entry.data["name"])) for entry in suite.tests)
         servers = frozenset(suite.servers)
         found = self._find(path, handle) or self._find_alike(tests, suite.name, servers, is_file=path is not None)

@@ -1,8 +1,8 @@
-"""Answers that every client takes: entries in pages, long values cut, and nothing that a parser of JSON would refuse.
+"""Answers that every client accepts: entries in pages, long values cut, and nothing that a JSON parser would refuse.
 
 Clients refuse tool results of over some 25,000 tokens. Sizes here are bytes of a whole answer, not characters: a token is about
-three bytes of English as of Chinese, and never less than two. An answer holds each value twice, as structured content and, for
-clients that know none, as text.
+three bytes of English as of Chinese, and never less than two. An answer contains each value twice: as structured content, and
+as text for clients that do not know it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LARGEST_PAGE = 48_000
-"""Bytes of the entries of a page; what stands around them comes on top."""
+"""Bytes of the entries of a page, without the text around them."""
 LARGEST_HEAD = 16_000
 LARGEST_ANSWER = 74_000
 """With the message around it at most 75,000 bytes."""
@@ -29,7 +29,7 @@ _LONGEST_CURSOR = 12
 
 
 def start_of(cursor: object) -> int:
-    """The offset that a cursor stands for; it may come as a number or as its text. Raises: UsageError."""
+    """The offset of a cursor, which may be a number or its text. Raises: UsageError."""
     if cursor is None:
         return 0
     if isinstance(cursor, int) and not isinstance(cursor, bool) and 0 <= cursor < 10**_LONGEST_CURSOR:
@@ -42,7 +42,7 @@ def start_of(cursor: object) -> int:
 
 
 def presentable(value: object, deepest: int = DEEPEST) -> Any:
-    """The same value as plain JSON that every client can read.
+    """Convert a value to plain JSON that every client can read.
 
     Half a surrogate pair becomes U+FFFD, NaN and the infinities null, and what is nested deeper than `deepest` a remark.
     """
@@ -66,7 +66,7 @@ def json_of(value: object) -> str:
 
 
 def weight(value: object) -> int:
-    """Bytes of a presentable value in an answer: as structured content, and as text, where its JSON is quoted once more."""
+    """The bytes of a presentable value in an answer: as structured content, and as text, where its JSON is quoted once more."""
     plain = json_of(value)
     return len(plain.encode()) + len(json_of(plain).encode())
 
@@ -74,9 +74,8 @@ def weight(value: object) -> int:
 def page(
     entries: Sequence[object], start: int, *, room: int = LARGEST_PAGE, show: Callable[[Any], Any] = presentable
 ) -> tuple[list[Any], int | None]:
-    """As many entries from `start` on as have room, at least one; and where the next page begins, None at the end.
-
-    `show` makes an entry presentable. One that has no room even alone is told by its name and size instead.
+    """Return the entries from `start` on that fit, at least one, and the start of the next page, None at the end. `show` makes
+    an entry presentable. One that does not fit even alone is replaced by its name and size.
     Raises: UsageError for a start behind the last entry.
     """
     if start and start >= len(entries):
@@ -100,14 +99,14 @@ def page(
 
 
 def too_large(entry: object, length: int) -> dict[str, Any]:
-    """What stands in place of an entry that no client would take."""
+    """The replacement for an entry that no client would accept."""
     named = entry if isinstance(entry, dict) else {}
     names = {key: str(named[key])[:120] for key in ("name", "id", "uri", "run_id", "verdict") if key in named}
     return {**names, "omitted": f"{length:,} bytes of JSON are too many for an answer"}
 
 
 def shortened(value: object, room: int = LARGEST_PAGE) -> Any:
-    """The same value, its JSON of at most `room` bytes: long texts are cut first, then long lists and many members."""
+    """Shorten a value until its JSON has at most `room` bytes: first long texts, then long lists and objects."""
     value = presentable(value)
     text_room = room
     while (length := weight(value)) > room:

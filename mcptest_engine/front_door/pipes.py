@@ -1,7 +1,7 @@
-"""Lines in on stdin and out on stdout, each by a thread of its own, so that no client that is slow holds up a run.
+"""Reads lines from stdin and writes lines to stdout in two threads, so that a slow client does not hold up a run.
 
-While they are open, file descriptor 0 is at its end and 1 leads to stderr: a child that inherits them takes no line of the
-client's, and what the rest of the process prints is no message.
+Meanwhile, file descriptor 0 is at its end and 1 leads to stderr: child processes cannot take the client's lines, and output of
+the rest of the process is no message.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Pipes:
 
     def __exit__(self, *_raised: object) -> None:
         self._bodies.put(None)
-        self._writer.join(_PATIENCE_SECONDS)  # a client may keep the pipe open and read no more
+        self._writer.join(_PATIENCE_SECONDS)  # a client may keep the pipe open and stop reading
         os.dup2(self._stdout, 1)
         os.close(self._stdout)
 
     async def read(self) -> bytes | None:
-        """The next line without its end; None once stdin has ended, or nobody reads stdout."""
+        """The next line without its end; None when stdin has ended, or nobody reads stdout."""
         return await self._lines.get()
 
     def write(self, body: bytes) -> None:
@@ -61,7 +61,7 @@ class Pipes:
                 begun = []
             begun.append(rest)
             if not data:
-                self._take(b"".join(begun))  # a last line without its end
+                self._take(b"".join(begun))  # a last line without a newline
                 self._take(None)
                 return
 
@@ -71,7 +71,7 @@ class Pipes:
             try:
                 while left:
                     left = left[os.write(self._stdout, left) :]
-            except OSError:  # the client reads no more, which is as much an end as that of stdin
+            except OSError:  # the client reads no more, which ends the session like the end of stdin
                 self._take(None)
                 return
 

@@ -1,6 +1,6 @@
-"""What is read by its URI: the full, redacted output of a test, whose `actual` may have been clipped, and schemas of answers.
+"""Resources by URI: the full, redacted output of a test, whose `actual` may be cut, and schemas of answers.
 
-The parts of a URI are an id and a slug and are looked up, never joined to a path.
+The parts of a URI are an id and a slug; they are looked up, and never joined to a path.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def output_uri(run_id: str, slug: str) -> str:
 
 
 def read_resource(workspace: Workspace, uri: str) -> str:
-    """The JSON text of a resource. Raises: UsageError for a URI that names nothing here."""
+    """The JSON text of a resource. Raises: UsageError for an unknown URI."""
     return answer_schema(uri.removeprefix(_SCHEMA)) if uri.startswith(_SCHEMA) else read_output(workspace, uri)
 
 
 def answer_schema(tool: str) -> str:
-    """The JSON Schema of what a tool of mcptest answers."""
+    """The JSON Schema of a tool's answer."""
     from mcptest_engine.front_door.verbs import ALL
 
     found = next((verb.gives for verb in ALL if verb.name == tool), None)
@@ -51,7 +51,7 @@ def answer_schema(tool: str) -> str:
 
 
 def read_output(workspace: Workspace, uri: str) -> str:
-    """The output as JSON text, however large. Raises: UsageError for a URI that names nothing here."""
+    """The output as JSON text, however large. Raises: UsageError for an unknown URI."""
     found = _URI.fullmatch(uri)
     if found is None:
         raise UsageError(f"{json.dumps(uri)[:120]} is not a resource of mcptest", hint=f"they read {TEMPLATE}")
@@ -68,7 +68,7 @@ def read_output(workspace: Workspace, uri: str) -> str:
 
 
 def listed(workspace: Workspace) -> list[tuple[str, str]]:
-    """(uri, what it is) for the tests of the newest run: first those that did not pass, 100 at most."""
+    """(uri, description) for the tests of the newest run: first those that did not pass, at most 100."""
     newest = next(iter(workspace.runs()), None)
     if newest is None:
         return []
@@ -84,7 +84,7 @@ def listed(workspace: Workspace) -> list[tuple[str, str]]:
 
 
 def _whole_output(workspace: Workspace, run_id: str, output: object) -> Any:
-    """The output itself, read from beside the record where it was too large to stand inside."""
+    """The whole output, read from beside the record where it was too large for it."""
     place = output.get("$file") if isinstance(output, dict) and set(output) == {"$file", "bytes"} else None
     if not isinstance(place, str):
         return output

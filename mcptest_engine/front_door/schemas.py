@@ -1,4 +1,4 @@
-"""The JSON Schemas of what the verbs take and give. See docs/how-to/mcp-server.md."""
+"""The JSON Schemas of the tools' arguments and answers. See docs/how-to/mcp-server.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _object(required: tuple[str, ...] = (), **properties: object) -> dict[str, Any]:
-    """A closed object: an argument that is none is refused."""
+    """A closed object: unknown arguments are refused."""
     found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**found, "required": list(required)} if required else found
 
@@ -20,12 +20,12 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(required: tuple[str, ...], **properties: object) -> dict[str, Any]:
-    """An answer's object; open, so that a later version may tell more."""
+    """An object of an answer; open, so that a later version may add members."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Two branches rather than a list of types, which some clients cannot hand to their model."""
+    """Two branches and no list of types, which some clients cannot pass to their model."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
@@ -123,7 +123,7 @@ HINTS = {
     "only": "`all` or `failed`",
     "models": "a list of names, as `--models` takes them",
 }
-"""What is said of an argument that is missing or wrong; its schema says no more than a model needs for a right one."""
+"""Hints for a missing or wrong argument; the schema says no more than a model needs for a right one."""
 
 RUN = _given(("tests",), run_id=_STRING, tests=_list(OBJECT), next_cursor=_NEXT)
 RENDERED = _given(

@@ -1,8 +1,8 @@
-"""mcptest as an MCP server: our verbs as its tools, the outputs of runs as its resources.
+"""mcptest as an MCP server: its verbs are tools, the outputs of its runs are resources.
 
-What goes wrong for a client to mend is a tool result with `isError`, in words it can act on; what is our fault says so. The
-messages are those of the mock server's core; nothing is imported here that the answer to `initialize` does not need.
-Source: MCP 2025-11-25 and 2026-07-28: basic, server/tools, server/resources, basic/utilities/progress, server/discover.
+An error that the client can fix is a tool result with `isError`; a bug of mcptest says so. The messages are those of the mock
+server's core. Nothing is imported here that the answer to `initialize` does not need. Source: MCP 2025-11-25 and 2026-07-28:
+basic, server/tools, server/resources, basic/utilities/progress, server/discover.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ _LAST_ANSWERS_SECONDS = 1.0
 _REQUEST = lazy_pattern(
     r'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"method"\s*:\s*"[^"\\]{0,99}"\s*,\s*)?"id"\s*:\s*([0-9]{1,15})\s*[,}]'
 )
-"""How a request begins, up to its id."""
+"""The start of a request, up to its id."""
 _CLIENT = "io.modelcontextprotocol/clientInfo"
 
 
 _SELF = Manifest(name="mcptest", version=__version__, instructions=INSTRUCTIONS)
-"""How the server calls itself."""
+"""The server's name and version."""
 
 
 async def serve(door: Door) -> None:
-    """Answer what comes on stdin until it ends, and then end the runs that are on."""
+    """Answer the lines of stdin until it ends, then end the running runs."""
     with Pipes() as pipes:
         client = Client(door, pipes.write)
         try:
@@ -77,9 +77,9 @@ async def serve(door: Door) -> None:
 
 
 class Client:
-    """One client's session: takes its messages, and sends answers and notifications as they come.
+    """One client's session: handles its messages, and sends answers and notifications.
 
-    Calls run side by side, each as a task; a cancelled one is not answered.
+    Calls run at the same time, each in its own task; a cancelled one is not answered.
     """
 
     def __init__(self, door: Door, send: Callable[[bytes], None]) -> None:
@@ -88,7 +88,7 @@ class Client:
         self._info: Any = None
 
     def take(self, line: bytes) -> None:
-        """One line of the client; what is no message is answered with an error."""
+        """Handle one line of the client; a line that is no message is answered with an error."""
         if not line.strip():
             return
         try:
@@ -115,7 +115,7 @@ class Client:
         task.add_done_callback(lambda _: self._tasks.pop((type(key), key), None))
 
     async def end(self) -> None:
-        """Stop what is still under way after a moment: who closes stdin right after a request may wait for its answer."""
+        """End the running calls after a moment: a client that closes stdin right after a request may wait for its answer."""
         under_way = tuple(self._tasks.values())
         if under_way:
             await asyncio.wait(under_way, timeout=_LAST_ANSWERS_SECONDS)
@@ -197,7 +197,7 @@ class Client:
         return {"experimental": told, "tools": {}, "resources": {}}
 
     def _note(self, message: Mapping[str, object]) -> None:
-        """A notification, or an answer to a request that was never made."""
+        """Handle a notification, or an answer to a request that was never sent."""
         params = message.get("params")
         if message.get("method") == "notifications/cancelled" and isinstance(params, dict):
             key = params.get("requestId")
@@ -217,7 +217,7 @@ class Client:
         return send_progress
 
     def _client(self, params: Mapping[str, object]) -> dict[str, str] | None:
-        """Who calls, by what it says of itself."""
+        """The client's description of itself."""
         from mcptest_engine.core.sanitise import one_line
 
         meta = params.get("_meta")
@@ -228,7 +228,9 @@ class Client:
 
 
 def _without_halves(value: object) -> Any:
-    """The value with U+FFFD for each half of a character: a text that was cut in the middle of one, which no file can hold."""
+    """Replace each half of a surrogate pair by U+FFFD: such a text was cut in the middle of a character, and no file can hold
+    it.
+    """
     match value:
         case str():
             return value if value.isascii() else HALF_CHARACTERS.sub("\ufffd", value)
@@ -240,7 +242,7 @@ def _without_halves(value: object) -> Any:
 
 
 def _error_for_line(bad: BadMessage, line: bytes) -> bytes:
-    """The error for a line that is no message, under the id of its request where one can be made out.
+    """The error for a line that is no message, with the id of its request where that can be found.
 
     Otherwise a client would wait for that request for ever.
     """
@@ -283,11 +285,11 @@ async def _read_resource(door: Door, params: Mapping[str, object], *, stateless:
 
 
 def _tool_entry(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
-    """How a client is told of a verb: shortly, since a model reads it in each session.
+    """The description of a verb for clients: short, since a model reads it in each session.
 
-    The schema of the answers is a resource; hints that say nothing of a verb that only reads are left out.
+    The schema of the answers is a resource. Hints that say nothing about a verb that only reads are left out.
     """
-    # With writes enabled a verb that reads a server runs any command that its caller names.
+    # With writes enabled, a verb that reads a server runs any command that the caller names.
     reads_only = not verb.gated and not (writes_enabled and (verb.starts_servers or verb.saves_file))
     return {
         "name": verb.name,
@@ -306,7 +308,7 @@ def _tool_entry(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
 async def _call_verb(
     door: Door, params: Mapping[str, object], progress: Any, client: dict[str, str] | None
 ) -> dict[str, Any]:
-    """The result of a tool call. Raises: RpcError for a verb that there is not."""
+    """The result of a tool call. Raises: RpcError for an unknown verb."""
     name, given = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
         invalid("Invalid params: `name` must be a string")
@@ -350,7 +352,7 @@ def _verb(door: Door, name: str) -> verbs.Verb:
 
 
 def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> Mapping[str, Any]:
-    """The arguments, if they fit. Raises: UsageError with what is wrong and the nearest name."""
+    """Check the arguments. Raises: UsageError with the problem and the nearest name."""
     import jsonschema_rs
 
     known = verb.takes.get("properties", {})
@@ -363,7 +365,7 @@ def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> Mapping[str, 
         raise UsageError(f"`{verb.name}` needs `{missing[0]}`", hint=HINTS.get(missing[0]))
     try:
         error = next(iter(jsonschema_rs.Draft202012Validator(dict(verb.takes)).iter_errors(dict(arguments))), None)
-    except ValueError as wrong:  # what it does not take: nested too deeply
+    except ValueError as wrong:  # the validator refuses what is nested too deeply
         raise UsageError(f"`{verb.name}`: its arguments cannot be read: {str(wrong)[:200]}") from None
     if error is not None:
         place = "/".join(str(part) for part in error.instance_path)
@@ -387,7 +389,9 @@ def _error_result(words: str) -> dict[str, Any]:
 
 
 def open_door(root: str, *, writes_enabled: bool, allowed_env: frozenset[str] = frozenset()) -> Door:
-    """The MCP server of the workspace that `root` lies in; the process moves there. `allowed_env` may be sent as tokens."""
+    """The MCP server of the workspace that contains `root`; the process changes to its folder. `allowed_env` may be sent as
+    tokens.
+    """
     from pathlib import Path
 
     from mcptest_engine.workspace.workspace import find_workspace

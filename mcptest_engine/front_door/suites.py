@@ -1,4 +1,4 @@
-"""Suites for an agent: checked, run as text, or run from the workspace; the answer is the same for each run."""
+"""Suites for an agent: checked, run as text, or run from the workspace; each run has the same answer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MEMBERS_OF_MUTATION = {
     "left_out": ("test", "reason"),
     "mutants": ("test", "tool", "operator", "path", "status", "change", "assertion"),
 }
-"""What an agent needs of a mutation report, by its parts; `mcptest mutate --format json` has the rest."""
+"""The members of a mutation report that an agent needs, by its parts; `mcptest mutate --format json` has the rest."""
 
 ROOM_FOR_RESULTS = 24_000
 ROOM_FOR_FAILURES = 24_000
@@ -59,7 +59,7 @@ async def validate_suite(request: Request) -> Answer:
 
 
 async def validated(request: Request, text: str) -> dict[str, Any]:
-    """What is wrong with the text of a suite, as far as it has room."""
+    """The problems of a suite's text, as many as fit."""
     from mcptest_engine.suite.load import check_text
 
     options = _options(request.door)
@@ -76,7 +76,7 @@ async def validated(request: Request, text: str) -> dict[str, Any]:
 
 
 def text_of(request: Request) -> str:
-    """The text of `suite`, which is one itself or the handle of one. Raises: UsageError for an unknown handle."""
+    """The text of `suite`, which is a text itself or a handle. Raises: UsageError for an unknown handle."""
     given: str = request.arguments["suite"]
     handle = handle_of(given)
     if handle is not None:
@@ -87,12 +87,12 @@ def text_of(request: Request) -> str:
 
 
 async def run_tool_test(request: Request) -> Answer:
-    """Run a suite that came as text, now or before, and tell what came of it."""
+    """Run a suite that is sent as text, now or before, and return its results."""
     return await _run_one(request, _sent_suite(request, text_of(request)))
 
 
 async def trigger_run(request: Request) -> Answer:
-    """Run a suite of the workspace, or each of those that a folder or a pattern stands for."""
+    """Run a suite of the workspace, or each suite of a folder or a pattern."""
     from mcptest_engine.running.plan import plan_of
     from mcptest_engine.running.settings import RunSettings
 
@@ -101,10 +101,10 @@ async def trigger_run(request: Request) -> Answer:
     if not found:
         return await _run_one(request, _suite_of(request))
     several = [_Named(path, config=workspace.relative(path)) for path in found]
-    folders = [named for named in several if named.path.is_dir()]  # which cannot be read
+    folders = [named for named in several if named.path.is_dir()]  # folders that cannot be read
     suites = [(named, await _load(request, named)) for named in several if named not in folders]
     if not suites:
-        await _load(request, folders[0])  # which says why
+        await _load(request, folders[0])  # it says why
     settings = RunSettings(selection=_selection(request))
     chosen = [one for one in suites if plan_of(one[1], settings, relative=workspace.relative).selected] or suites[:1]
     return await _run_all(request, chosen, not_run=[_unreadable(named.path, workspace) for named in folders])
@@ -123,9 +123,10 @@ def _unreadable(folder: Path, workspace: Workspace) -> SuiteNotRun:
 
 
 class _Named(NamedTuple):
-    """A suite that a request names. One that came as text has a handle, and lies in `path` under the id of its run.
+    """A suite that a request names.
 
-    `config` is the path of one of several.
+    One that was sent as text has a handle, and is saved in `path` under the id of its run. `config` is the path of one of
+    several.
     """
 
     path: Path
@@ -134,7 +135,7 @@ class _Named(NamedTuple):
     config: str | None = None
 
     def again(self, request: Request, test: str) -> dict[str, Any]:
-        """The call of a verb that runs one of its tests again."""
+        """The arguments of the call that repeats one of its tests."""
         if self.handle is not None:
             return {"name": "run_tool_test", "arguments": {"suite": self.handle, "filter": test}}
         config = self.config or request.arguments.get("config")
@@ -164,7 +165,7 @@ def _sent_suite(request: Request, text: str) -> _Named:
 
 
 def _suite_of(request: Request) -> _Named:
-    """The suite that `config` names, by its path or handle, or the workspace's own. Raises: UsageError, PolicyDenied."""
+    """The suite of `config`, by its path or handle, or the workspace's own. Raises: UsageError, PolicyDenied."""
     config, root = request.arguments.get("config"), request.workspace.root
     if config is not None:
         handle = handle_of(config)
@@ -180,11 +181,11 @@ def _suite_of(request: Request) -> _Named:
 
 
 async def record_cassette(request: Request) -> Answer:
-    """Run a suite of the workspace, and keep what its servers answer."""
+    """Run a suite of the workspace, and store the answers of its servers."""
     from mcptest_engine.workspace.cassettes import cassette_path
 
     name = request.arguments["name"]
-    cassette_path(request.workspace, name)  # a name that is none is told before anything is run
+    cassette_path(request.workspace, name)  # a bad name is reported before anything is run
     return await _run_one(request, _suite_of(request), record=name)
 
 
@@ -205,7 +206,7 @@ async def _run_all(
     record: str | None = None,
     not_run: Sequence[SuiteNotRun] = (),
 ) -> dict[str, Any]:
-    """Run suites with shared servers, save the record of each, and answer for all of them."""
+    """Run suites with shared servers, save the record of each, and build one answer for all."""
     from contextlib import nullcontext
 
     from mcptest_engine.running.launch import launch_suites
@@ -213,7 +214,7 @@ async def _run_all(
 
     door, progress, runs = request.door, _ProgressSender(request), list[_Ran]()
 
-    def done(ran: RunRecord) -> None:  # also what there is of a run that was called off
+    def done(ran: RunRecord) -> None:  # also the part of a cancelled run
         runs.append(_Ran(suites[len(runs)][0], ran, _save_record(request, ran)))
 
     chosen = [(suite, _settings(request, named, suite, record)) for named, suite in suites]
@@ -231,7 +232,7 @@ async def _run_all(
 
 
 def _settings(request: Request, named: _Named, suite: LoadedSuite, record: str | None) -> RunSettings:
-    """The settings of a run that begins."""
+    """The settings of a new run."""
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.workspace.ulid import new_ulid
 
@@ -258,7 +259,7 @@ def _settings(request: Request, named: _Named, suite: LoadedSuite, record: str |
 
 
 async def _load(request: Request, named: _Named) -> LoadedSuite:
-    """The suite, its secrets registered. Raises: UsageError with the first of its problems; nothing of it is saved then."""
+    """Load the suite, and register its secrets. Raises: UsageError with the first of its problems; then nothing is saved."""
     from mcptest_engine.suite.load import load_suite
     from mcptest_engine.workspace.agent_files import remove_inline
 
@@ -280,7 +281,7 @@ async def _load(request: Request, named: _Named) -> LoadedSuite:
 
 
 async def mutate_suite(request: Request) -> Answer:
-    """Measure how many wrong answers a suite of the workspace notices; what would notice the others waits for review."""
+    """Measure how many wrong answers a suite of the workspace notices; assertions that notice the others wait for review."""
     from threading import Event as Flag
 
     from mcptest_engine.core.redaction import Redactor
@@ -297,7 +298,7 @@ async def mutate_suite(request: Request) -> Answer:
     suite = await _load(request, named)
     cassette = given.get("cassette")
     if cassette is not None:
-        load_cassette(workspace, cassette)  # by its name only: a file may lie anywhere
+        load_cassette(workspace, cassette)  # by its name only: a file may be anywhere
     options = Options(tuple(given.get("operators", ())), given.get("budget", DEFAULT_BUDGET), given.get("seed", 0))
     redactor, called_off, progress = Redactor(suite.secrets), Flag(), _ProgressSender(request)
     replay = replay_for(suite, workspace, options, redactor=redactor, stop=called_off.is_set)
@@ -326,7 +327,7 @@ async def mutate_suite(request: Request) -> Answer:
 
 
 def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
-    """What an agent gets of a mutation report. `handle` is that of a suite that came as text."""
+    """The parts of a mutation report for an agent. `handle` is that of a suite that was sent as text."""
     from mcptest_engine.mutation.report import survivor_groups
 
     survivors = [mutant for group in survivor_groups(report) for mutant in group.mutants]
@@ -352,13 +353,13 @@ def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
 
 
 def _only_members(entry: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
-    """The entry with these members alone."""
+    """Reduce the entry to these members."""
     found: dict[str, Any] = presentable({name: entry[name] for name in names if name in entry})
     return found
 
 
 def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> str:
-    """A problem as an agent is told it, its file by the path that it knows: an inline suite is "suite"."""
+    """A problem in one line, its file by the path that the agent knows: a suite that was sent as text is "suite"."""
     from pathlib import Path
 
     file = problem.file
@@ -368,7 +369,7 @@ def _in_a_line(problem: Problem, request: Request, *, inline: Path | None) -> st
 
 
 def _save_record(request: Request, record: RunRecord) -> str | None:
-    """Why the record could not be kept, None when it was."""
+    """Save the record; return why that failed, None when it did not."""
     try:
         request.workspace.save_run(record.to_json(streamed=True))
     except McptestError as wrong:
@@ -377,7 +378,7 @@ def _save_record(request: Request, record: RunRecord) -> str | None:
 
 
 async def _awaited(run: asyncio.Task[_T], progress: _ProgressSender, door: Door) -> _T:
-    """What the run gives; when nobody wants it or can be reached any longer, the run is ended in order, its servers with it."""
+    """Wait for the run; when it is cancelled, or its client is gone, end the run and its servers in order."""
     try:
         while not run.done():
             await asyncio.wait((run, progress.news()), return_when=asyncio.FIRST_COMPLETED)
@@ -389,7 +390,7 @@ async def _awaited(run: asyncio.Task[_T], progress: _ProgressSender, door: Door)
 
 
 class _ProgressSender:
-    """Listens to a run's events, and sends how many of its tests are decided, whenever `send` is called."""
+    """Listens to a run's events, and sends how many of its tests have a verdict, whenever `send` is called."""
 
     def __init__(self, request: Request) -> None:
         self._progress = request.progress
@@ -421,7 +422,7 @@ class _ProgressSender:
 
 
 def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> dict[str, Any]:
-    """The answer for runs of one suite or of several, of which some may not have run."""
+    """The answer for runs of one suite or of several; some may not have run."""
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
     from mcptest_engine.reporting.ledger import ledger_lines
@@ -429,7 +430,7 @@ def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRu
 
     is_one = len(runs) == 1 and not not_run
     record = runs[0].record if is_one else join_records([run.record for run in runs], not_run=not_run)
-    tests: list[tuple[_Ran, TestResult, str]] = []  # each with the resource that has its whole output
+    tests: list[tuple[_Ran, TestResult, str]] = []  # each with the resource of its whole output
     for run in runs:
         slugs = Slugs()
         tests += [(run, test, output_uri(run.record.run_id, slugs.take(test.name))) for test in run.record.tests]
@@ -467,7 +468,7 @@ def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRu
 
 
 def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[dict[str, Any]]:
-    """Each of several suites with its verdict; none where one was run alone."""
+    """A row for each of several suites with its verdict; none for a single suite."""
     rows: list[dict[str, Any]] = [
         {
             "config": run.named.config,
@@ -486,9 +487,10 @@ def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[dict[s
 
 
 def _result_row(named: _Named, test: TestResult) -> dict[str, Any]:
-    """The row, with `reason` where it was not decided or not run: no failure tells of it.
+    """The row of one test.
 
-    `better_arguments` are there where made-up ones were refused and the server returned others that fit.
+    `reason` says why it is inconclusive or skipped. `better_arguments` are there where made-up arguments were refused and the
+    server returned others that fit.
     """
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import inconclusive_text, remark
@@ -508,7 +510,7 @@ def _result_row(named: _Named, test: TestResult) -> dict[str, Any]:
 
 
 def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
-    """As the agent reporter tells it, and within bounds: names are as long as a suite makes them.
+    """The failure as in the agent reporter, and limited: names are as long as a suite makes them.
 
     `repro_call` are the parameters of the `tools/call` that does what the command line `repro` does.
     """

@@ -1,7 +1,7 @@
-"""One table of a TOML file written anew, every other byte as it was.
+"""Replaces one table of a TOML file, every other byte unchanged.
 
-The library reads TOML and does not write it. So the change is made in the text, and then read: what does not come out as
-intended is not written.
+The standard library reads TOML and does not write it. So the text is edited and then parsed: a result other than the intended
+one is not written.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list[str]]) -> str:
-    """The text with `values` in the table `[path]`; other members of it stay. Raises: NotEditable."""
+    """Put `values` into the table `[path]`; other members of it stay. Raises: NotEditable."""
     try:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         raise NotEditable(f"it is not TOML: {wrong}") from None
-    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, arrays of thousands of levels
+    except (ValueError, RecursionError) as wrong:  # a number of thousands of digits, arrays nested thousands of times
         raise NotEditable(str(json_fault(wrong))) from None
     holder, name = path
     tables = before.get(holder, {})
@@ -47,8 +47,8 @@ def with_table(text: str, path: tuple[str, str], values: Mapping[str, str | list
 
 
 def _with_lines(text: str, path: tuple[str, str], written: Mapping[str, str]) -> str:
-    """The table's lines replaced by those of `written`; the table itself goes to the end when it isn't there."""
-    ending = "\r\n" if "\r\n" in text else "\n"  # TOML knows no others, and each line keeps its own
+    """Replace the table's lines by those of `written`; a missing table is added at the end."""
+    ending = "\r\n" if "\r\n" in text else "\n"  # TOML has only these line ends, and each line keeps its own
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += ending

@@ -1,8 +1,7 @@
-"""What a verb is: its name, what it takes and gives, whether it is gated, and the coroutine that does it.
+"""A verb is a tool of the MCP server: its name, its schemas, its permissions, and the coroutine that does it.
 
-`ALL` is the registry; what a verb needs is imported when it is called, because a client waits for the answer to
-`initialize`. Schemas are JSON Schema 2020-12 and closed: a misspelt argument is refused with the nearest name.
-See docs/how-to/mcp-server.md.
+`ALL` is the registry. What a verb needs is imported when it is called, because a client waits for the answer to `initialize`.
+Schemas are JSON Schema 2020-12 and closed: a misspelt argument is refused with the nearest name. See docs/how-to/mcp-server.md.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verb:
-    """One tool of the MCP server. `place` is "module:function" under `front_door`.
+    """One tool of the MCP server.
 
-    `gated`: only with `--enable-writes`, because it changes the workspace or lets a server change something (no
-    `readOnlyHint`). `starts_servers`: talks to a server under test, which is a world of its own (`openWorldHint`).
-    `saves_file`: with writes enabled it may write a file of its own under `.mcptest`.
+    `place` is "module:function" under `front_door`. `gated`: only with `--enable-writes`, because it changes the workspace or
+    lets a server change something (no `readOnlyHint`). `starts_servers`: it talks to a server under test (`openWorldHint`).
+    `saves_file`: with writes enabled it may write a file under `.mcptest`.
     """
 
     name: str
@@ -44,7 +43,7 @@ class Verb:
 
     @property
     def handler(self) -> Handler:
-        """The coroutine function, imported now."""
+        """Import and return the coroutine function."""
         module, _, function = self.place.partition(":")
         found: Handler = getattr(import_module(f"mcptest_engine.front_door.{module}"), function)
         return found

@@ -1,8 +1,8 @@
-"""Are the arguments of a call what the tool's input schema asks for?
+"""Checks the arguments of a call against the tool's input schema.
 
-`jsonschema_rs` is imported at the first call of a tool whose schema asks for anything, because most mocks of a suite
-are called with schemas that do not; each schema is compiled once. A `$ref` to anything outside the schema is refused:
-a mock fetches nothing, neither from the network nor from disk.
+`jsonschema_rs` is imported at the first call of a tool whose schema demands anything, because most mocks are called with
+schemas that do not; each schema is compiled once. A `$ref` to anything outside the schema is refused: a mock reads nothing from
+the network or the disk.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ MAX_FAULTS = 5
 
 
 class BrokenSchema(ValueError):
-    """The manifest's input schema is no JSON Schema, or refers to something outside itself."""
+    """The manifest's input schema is no JSON Schema, or refers to something outside it."""
 
 
 def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
-    """A function that says in one line what is wrong with the arguments, or None. Raises: BrokenSchema."""
+    """Make a function that returns what is wrong with the arguments in one line, or None. Raises: BrokenSchema."""
     if _accepts_anything(schema):
         return lambda _arguments: None
     import jsonschema_rs
@@ -46,7 +46,7 @@ def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
 
 
 def _accepts_anything(schema: object) -> bool:
-    """Whether all arguments meet the schema; that they are an object has been seen already."""
+    """Whether the schema accepts all arguments; that they are an object is checked before."""
     if not isinstance(schema, dict):
         return schema is True
     return schema.get("type", "object") == "object" and schema.keys() <= {"type", "title", "description"}

@@ -40,14 +40,14 @@ _WITH_NUMBER = frozenset({FaultKind.SLOW, FaultKind.RECOVER_AFTER, FaultKind.CRA
 
 
 class Fault(NamedTuple):
-    """One fault; `number` is milliseconds for `slow`, a count of calls for `recover-after` and `crash-after`."""
+    """One fault; `number` is milliseconds for `slow`, a number of calls for `recover-after` and `crash-after`."""
 
     kind: FaultKind = FaultKind.NONE
     number: int = 0
 
 
 def parse_fault(text: str) -> Fault:
-    """The fault that `--fault` names. Raises: UsageError, which says what would have been right."""
+    """Parse `--fault`. Raises: UsageError with the correct forms."""
     word, colon, number = text.partition(":")
     if word not in _WORDS:
         hint = did_you_mean(word, _WORDS) or f"known faults: {', '.join(SPELLINGS)}"
@@ -63,14 +63,14 @@ def parse_fault(text: str) -> Fault:
 
 
 class FaultCounter:
-    """Counts the tool calls of one process, so that every session of an HTTP mock shares one fate."""
+    """Counts the tool calls of one process, so that all sessions of an HTTP mock get the fault together."""
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
         self._calls = 0
 
     def next_call(self) -> FaultKind:
-        """What befalls the call that has just come in: NONE, HANG, WEDGED, SLOW, CRASH_AFTER or GARBAGE."""
+        """The fault of the next call: NONE, HANG, WEDGED, SLOW, CRASH_AFTER or GARBAGE."""
         self._calls += 1
         match self.fault.kind:
             case FaultKind.RECOVER_AFTER:

@@ -1,6 +1,6 @@
-"""One mapping of a manifest: its members by their canonical names, and readers that complain of wrong types.
+"""One mapping of a manifest: its members by their canonical names, and readers that report wrong types.
 
-Keys may be written in snake case or as the MCP specification spells them (`input_schema` or `inputSchema`).
+Keys may be in snake case or as in the MCP specification (`input_schema` or `inputSchema`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ ON_THE_WIRE = {ours: theirs for theirs, ours in SPELLINGS.items()}
 
 
 class Complainer(Protocol):
-    """Takes note of what is wrong, at its place."""
+    """Collects problems with their places."""
 
     def complain(self, path: Path, message: str, *, key: bool = False, hint: str | None = None) -> None:
-        """`key`: the place is the key and not its value."""
+        """Add a problem. `key`: its place is the key and not the value."""
 
 
 class Fields:
-    """The members of one mapping. Each reader gives None for an absent member, and complains of a wrong type."""
+    """The members of one mapping. Each reader returns None for a missing member, and reports a wrong type."""
 
     def __init__(self, reader: Complainer, path: Path) -> None:
         self._reader = reader
@@ -37,7 +37,7 @@ class Fields:
         self.written: dict[str, str] = {}
 
     def path_of(self, key: str) -> Path:
-        """Where `key` stands in the file, as it is spelt there."""
+        """The place of `key` in the file, with its spelling there."""
         return (*self.path, self.written.get(key, key))
 
     def text(self, key: str, *, required: bool = False) -> str | None:
@@ -50,7 +50,7 @@ class Fields:
         return None
 
     def texts(self, *keys: str) -> dict[str, str]:
-        """The given ones of `keys`, by their names on the wire."""
+        """The texts of `keys` that are present, by their names in the protocol."""
         found = ((ON_THE_WIRE.get(key, key), self.text(key)) for key in keys)
         return {name: value for name, value in found if value is not None}
 
@@ -107,7 +107,7 @@ class Fields:
 
 
 def kind_of(value: object) -> str:
-    """What was found instead, in the words of a message."""
+    """The type of a value in the words of a message."""
     match value:
         case None:
             return "nothing"

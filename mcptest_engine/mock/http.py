@@ -1,13 +1,14 @@
 """The mock over Streamable HTTP: one endpoint, `/mcp`, for both lifecycles of the protocol.
 
 Written on asyncio and h11 rather than on the Starlette and uvicorn of the MCP SDK. With those, the imports of a mock take 305
-ms of CPU time in place of 187 (on one machine, the least of 9 starts), and a mock starts once for every server of every run.
-It also needs control of the status, the headers and connections that stay open without an answer.
+ms of CPU time instead of 187 (on one machine, the least of 9 starts), and a mock starts once for every server of every run. It
+also needs control of the status, the headers and connections that stay open without an answer.
 
-A request is answered with plain JSON, or with an event stream if something precedes the answer: progress, log messages, a
-request to the client. Messages that belong to no request use the stream that the client opened with GET, or, in the stateless
-lifecycle, with `subscriptions/listen`; until a session has such a stream, that of the call that caused them. A cancelled
-request is answered with an empty event stream: the specification has no other way to end an exchange without a message.
+A request is answered with plain JSON, or with an event stream if other messages precede the answer: progress, log messages, a
+request to the client. Messages that belong to no request use the stream that the client opened with GET or, in the stateless
+lifecycle, with `subscriptions/listen`. Until a session has such a stream, they use that of the call that caused them. A
+cancelled request is answered with an empty event stream: the specification has no other way to end an exchange without a
+message.
 
 Source: MCP 2025-11-25, basic/transports#streamable-http; MCP 2026-07-28, basic/transports.
 """
@@ -78,7 +79,7 @@ _STATELESS_STATUS = {
     **dict.fromkeys((HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION), 400),
     METHOD_NOT_FOUND: 404,
 }
-"""The HTTP status of an error of the stateless era; 200 for the others."""
+"""The HTTP status of an error in the stateless lifecycle; 200 for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """`PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, loopback. Raises: UsageError."""
+    """Parse `PORT`, `HOST:PORT` or `[IPV6]:PORT`; without a host, loopback. Raises: UsageError."""
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (port.isascii() and port.isdigit()) or int(port) > 65535 or (colon and not host):
@@ -114,16 +115,15 @@ def serve_http(
     token: str | None,
     announce: Callable[[str], None],
 ) -> int:
-    """Serve until SIGINT or SIGTERM; `announce` is told the URL once clients can connect. Returns the exit code.
-
-    Raises: UsageError when the address cannot be had.
+    """Serve until SIGINT or SIGTERM, and return the exit code; `announce` receives the URL once clients can connect.
+    Raises: UsageError when the address cannot be used.
     """
     return asyncio.run(_Endpoint(make_session, log, address, token).serve(announce))
 
 
 @dataclass(slots=True)
 class _Client:
-    """A session, its requests that still wait for their answer, those that wait for the client's, and its own stream."""
+    """A session: its requests without an answer, the server's requests to the client, and the session's own stream."""
 
     session: Served
     waiting: dict[RequestKey, asyncio.Event] = field(default_factory=dict)
@@ -131,11 +131,11 @@ class _Client:
     stream: asyncio.Queue[bytes | None] | None = None
 
     def close_stream(self) -> None:
-        """The client has left its stream, or its session is over."""
+        """End the stream: the client has left it, or its session is over."""
         self.stream = None
 
     async def waited(self, key: RequestKey | None, seconds: float | None) -> bool:
-        """Wait that long (None: for ever); False as soon as the request is cancelled."""
+        """Wait that long (None: for ever); false as soon as the request is cancelled."""
         cancelled = asyncio.Event()
         if key is not None:
             self.waiting[key] = cancelled
@@ -149,12 +149,12 @@ class _Client:
         return False
 
     def answered(self, effect: Effect) -> None:
-        """The client has answered a question, which lets the call go on that asked it."""
+        """Handle the client's answer to a question, so that the call which asked goes on."""
         if isinstance(effect, Answer) and effect.key in self.asked:
             self.asked.pop(effect.key).set_result(effect)
 
     def forget(self, key: RequestKey) -> None:
-        """The request was cancelled: whatever it waits for will not come."""
+        """Cancel the request: what it waits for will not come."""
         if (cancelled := self.waiting.get(key)) is not None:
             cancelled.set()
         if (answer := self.asked.pop(key, None)) is not None:
@@ -168,7 +168,7 @@ class _Endpoint:
         self._address = address
         self._token = token
         self._clients: dict[str, _Client] = {}
-        self._stateless = make_session()  # everybody's, where there are no sessions
+        self._stateless = make_session()  # shared by all clients, where there are no sessions
         self._listeners: dict[asyncio.Queue[bytes | None], Listener] = {}
         self._wedged = False
 
@@ -184,11 +184,11 @@ class _Endpoint:
             raise UsageError(message, hint="port 0 lets the system choose a free one") from wrong
         announce(Address(self._address.host, server.sockets[0].getsockname()[1]).url())
         await stopped.wait()
-        server.close()  # and no wait for open connections: leaving asyncio.run cancels them
+        server.close()  # without waiting for open connections: asyncio.run cancels them at its end
         return 0
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One client's connection, request after request, until either side closes it."""
+        """Serve the requests of one connection until either side closes it."""
         parser = h11.Connection(h11.SERVER)
         try:
             while (request := await next_request(parser, reader, writer)) is not None:
@@ -213,7 +213,7 @@ class _Endpoint:
                     await send(plain(wrong.error_status_hint, str(wrong)), parser, writer)
         except OSError as gone:
             self._log.info(f"a client disconnected: {gone}")
-        except asyncio.CancelledError:  # the end of the server, of which asyncio would make a traceback
+        except asyncio.CancelledError:  # the server ends, which asyncio would report as a traceback
             self._log.info("a connection was closed because the server ended")
         finally:
             writer.close()
@@ -221,14 +221,14 @@ class _Endpoint:
     async def _unless_closed(
         self, work: Coroutine[object, object, Result], parser: h11.Connection, reader: asyncio.StreamReader
     ) -> Result | None:
-        """What `work` gives, or None when the client hung up meanwhile, which ends it."""
+        """Return the result of `work`, or None when the client closed the connection meanwhile, which cancels it."""
         working = asyncio.ensure_future(work)
         try:
             while not working.done():
                 reading = asyncio.ensure_future(reader.read(CHUNK))
                 await asyncio.wait({working, reading}, return_when=asyncio.FIRST_COMPLETED)
                 if not reading.done():
-                    reading.cancel()  # while it only waits for data, so nothing that came in is lost
+                    reading.cancel()  # only while it waits for data, so nothing received is lost
                     await asyncio.wait({reading})
                     break
                 chunk = reading.result()
@@ -263,14 +263,14 @@ class _Endpoint:
         if isinstance(client, Response):
             return client
         effect = client.session.receive(message)
-        # without a method, it is the client's answer to a question: what comes of it belongs to the call that asked
+        # no method: the client's answer to a question, whose effects belong to the call that asked
         if "method" not in message:
             client.answered(effect)
             return _ACCEPTED
         return await self._carry_out(client, effect, streams=_takes_events(request))
 
     async def _respond_stateless(self, request: Request, message: dict[str, Any]) -> Response | Events:
-        """One exchange that stands for itself. A notification is taken and dropped: there is nothing for it to be about."""
+        """Handle one exchange of the stateless lifecycle. A notification is dropped: there is no session for it."""
         if "method" not in message:
             return plain(400, "Bad request: an answer belongs to no request here")
         if "id" not in message:
@@ -278,14 +278,14 @@ class _Endpoint:
         effect = self._stateless.receive_stateless(message, request.headers, request.repeated)
         if isinstance(effect, Listen) and not _takes_events(request):
             return plain(406, "Not acceptable: Accept must allow text/event-stream")
-        # Each exchange has its own keys: cancelling is hanging up, and nobody else's number can do it.
+        # Each exchange has its own keys: it is cancelled by closing the connection, never by the id of another.
         response = await self._carry_out(_Client(self._stateless), effect, streams=_takes_events(request))
         if isinstance(response, Response) and isinstance(effect, Answer) and effect.error_code is not None:
             return replace(response, status=_STATELESS_STATUS.get(effect.error_code, 200))
         return response
 
     def _refusal(self, request: Request) -> Response | None:
-        """What is wrong with the request as HTTP, before anybody looks at its message."""
+        """What is wrong with the HTTP request, before its message is parsed."""
         if not self._trusts(request):
             return plain(403, "Forbidden: this host or origin is not allowed (protection against DNS rebinding)")
         if self._token is not None and not _bears(request.headers.get("authorization", ""), self._token):
@@ -307,7 +307,7 @@ class _Endpoint:
         return None
 
     def _trusts(self, request: Request) -> bool:
-        """A browser may be led to us by any page; Host and Origin then name where that page thinks it is."""
+        """Whether Host and Origin are trusted: any web page may make a browser send requests here."""
         host = _host_name(request.headers.get("host", ""))
         if self._address.is_loopback and host not in LOOPBACK:
             return False
@@ -341,7 +341,7 @@ class _Endpoint:
         return self._clients.get(name) or plain(404, "Session not found")
 
     def _open_stream(self, request: Request) -> Response | Events:
-        """The stream for what belongs to no request; a session has one at a time."""
+        """Open the stream for messages that belong to no request; a session has one at a time."""
         client = self._client_of(request)
         if isinstance(client, Response):
             return client
@@ -351,9 +351,9 @@ class _Endpoint:
         return Events(self._queued(client.stream), ended=client.close_stream)
 
     async def _carry_out(self, client: _Client, effect: Effect, *, streams: bool) -> Response | Events:
-        """The response to a message; `streams`: it may be an event stream."""
+        """The response to a message. `streams`: it may be an event stream."""
         match effect:
-            # what a call has waited for; this was the client's answer to it
+            # the waiting call; the message was the client's answer to it
             case Answer(key=key) if key in client.asked:
                 client.asked.pop(key).set_result(effect)
                 return _ACCEPTED
@@ -396,7 +396,7 @@ class _Endpoint:
                 os._exit(CRASH_EXIT_CODE)
 
     def _publish(self, caller: _Client, changes: tuple[Change, ...]) -> tuple[bytes, ...]:
-        """Tell everybody who listens; what the caller has no stream for is returned, for that of its call."""
+        """Send messages to all listening streams; return the others, for the stream of the call."""
         left = []
         for change in changes:
             for queue, listener in self._listeners.items():
@@ -420,7 +420,7 @@ class _Endpoint:
     async def _question_stream(
         self, client: _Client, ask: ClientRequest, answered: asyncio.Future[Answer | None]
     ) -> AsyncIterator[bytes]:
-        """The question, and once the client has answered it with a POST of its own, the answer to the call."""
+        """Stream the question and, once the client has answered it with its own POST, the answer to the call."""
         for body in (*ask.before, ask.body):
             yield self._logged(body)
         answer = await answered
@@ -443,7 +443,7 @@ _NOTHING_FOLLOWS = Response(status=200, headers=(("content-type", "text/event-st
 
 
 def _names_other_era(request: Request) -> bool:
-    """Whether the header names no handshake revision: the stateless one, or one that is unknown."""
+    """Whether the header names no handshake revision: the stateless one, or an unknown one."""
     return request.headers.get("mcp-protocol-version") not in (None, *PROTOCOL_VERSIONS)
 
 

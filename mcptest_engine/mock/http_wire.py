@@ -1,6 +1,6 @@
-"""HTTP/1.1 as the mock reads and writes it: whole requests in, responses and event streams out.
+"""HTTP/1.1 for the mock: reads whole requests, writes responses and event streams.
 
-h11 (uvicorn's own parser) does what is easily done wrong by hand: framing, chunks, limits, keep-alive.
+h11 (uvicorn's own parser) does the parts that are easily done wrong: framing, chunks, limits, keep-alive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EVENTS = (("content-type", "text/event-stream"), ("cache-control", "no-cache"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A whole request; header names are in lower case, and `repeated` are those that came more than once."""
+    """A complete request; header names are in lower case, and `repeated` are those that occur more than once."""
 
     method: str
     path: str
@@ -34,7 +34,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A response whose body is known."""
+    """A response with a complete body."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
@@ -43,7 +43,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """A response of server-sent events, one message each, that ends with its `messages`; `ended` is called however it ends."""
+    """A response of server-sent events, one message each, that ends with its `messages`; `ended` is called in every case."""
 
     messages: AsyncIterator[bytes]
     ended: Callable[[], object] = bool
@@ -58,7 +58,7 @@ def plain(status: int, text: str, *headers: tuple[str, str]) -> Response:
 async def next_request(
     parser: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> Request | None:
-    """The next whole request, or None when the client closed the connection instead."""
+    """The next complete request, or None when the client closed the connection."""
     head: h11.Request | None = None
     body: list[bytes] = []
     size = 0
@@ -94,7 +94,7 @@ async def send(
 
 
 async def send_events(events: Events, parser: h11.Connection, writer: asyncio.StreamWriter) -> None:
-    """Write the head at once, then each message as it comes."""
+    """Send the head at once, then each message when it is ready."""
     writer.write(parser.send(h11.Response(status_code=events.status, headers=list(EVENTS))) or b"")
     await writer.drain()
     async for message in events.messages:

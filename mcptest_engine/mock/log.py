@@ -1,6 +1,6 @@
-"""What the mock says about itself: lines on stderr, never on stdout, which belongs to the protocol.
+"""The mock's log: lines on stderr, never on stdout, which belongs to the protocol.
 
-Not the standard `logging` module: importing it costs more than serving a call.
+Not the standard `logging` module: importing it takes longer than serving a call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class LogLevel(IntEnum):
-    """How much is said; each level includes those before it."""
+    """How much is logged; each level includes those before it."""
 
     OFF = 0
     ERROR = 1
@@ -41,7 +41,7 @@ class Log(NamedTuple):
         self._say(LogLevel.DEBUG, text)
 
     def debug_bytes(self, direction: str, body: bytes) -> None:
-        """One message as it went over the wire, clipped; decoded only when somebody reads it."""
+        """Log one message as it was sent or received, cut; decoded only when the level is on."""
         if self.level >= LogLevel.DEBUG:
             self._say(LogLevel.DEBUG, f"{direction} {body[:2000].decode('utf-8', 'replace')}")
 
@@ -53,5 +53,5 @@ class Log(NamedTuple):
         try:
             sys.stderr.write(f"mcptest mock: {level.name.lower()}: {one_line(text)}\n")
             sys.stderr.flush()
-        except (OSError, ValueError):  # nobody reads stderr any more; serving goes on
+        except (OSError, ValueError):  # nobody reads stderr any more; the mock goes on serving
             return

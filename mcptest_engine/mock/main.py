@@ -1,6 +1,6 @@
-"""`mcptest mock`, once its options are read: where the manifest comes from, and which transport serves it.
+"""Runs `mcptest mock` after its options are parsed: loads the manifest, chooses the transport.
 
-Both ways in, the command of the command line and `python -m mcptest_engine.mock`, end here.
+Used by the command line's command and by `python -m mcptest_engine.mock`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MockOptions(NamedTuple):
-    """The options as given on the command line; exactly one of `tools_from` and `preset` must be there."""
+    """The options of the command line; exactly one of `tools_from` and `preset` is required."""
 
     tools_from: str | None = None
     preset: str | None = None
@@ -34,7 +34,7 @@ class MockOptions(NamedTuple):
 
 
 def run_mock(options: MockOptions, environ: Mapping[str, str]) -> int:
-    """Serve until the client leaves or a signal; returns the exit code: 2, with words on stderr, for bad options."""
+    """Serve until the client leaves or a signal arrives; return the exit code: 2, with a message on stderr, for bad options."""
     try:
         return _serve(options, environ)
     except McptestError as wrong:
@@ -57,7 +57,7 @@ def _serve(options: MockOptions, environ: Mapping[str, str]) -> int:
             raise UsageError("stdin is closed: without --http, the mock server needs stdin and stdout for MCP")
         code = serve_stdio(Session(manifest, faults), log)
         sys.stderr.flush()
-        os._exit(code)  # the client waits for us, and the interpreter would tidy up for another 10 ms
+        os._exit(code)  # the client waits for the exit, and the interpreter's cleanup would take another 10 ms
     from mcptest_engine.mock.http import serve_http
 
     if not address.is_loopback:

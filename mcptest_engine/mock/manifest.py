@@ -1,11 +1,9 @@
-"""What a mock server offers, as values, and where they come from: a YAML manifest or a captured `tools/list` answer.
+"""What a mock server offers, from a YAML manifest or a captured `tools/list` answer.
 
-Descriptors are kept as the dictionaries that go over the wire, so a captured catalog is replayed with every field it
-had, right or wrong. A primitive that is not declared is None, which is not the same as an empty list: only declared
-ones are advertised.
-
-Named tuples rather than frozen dataclasses here and in `server`: a dataclass takes most of a millisecond to define, and a
-mock starts once for every server of every run.
+Descriptors are the dictionaries that are sent, so a captured catalog is replayed with every field it had, right or wrong. A
+primitive that is not declared is None, which differs from an empty list: only declared ones are advertised. Named tuples rather
+than frozen dataclasses here and in `server`: a dataclass takes most of a millisecond to define, and a mock starts once for
+every server of every run.
 """
 
 from __future__ import annotations
@@ -21,18 +19,18 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "mcptest-mock"
 DEFAULT_VERSION = "1.0.0"
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""The levels of a log message, the least first. Source: MCP 2025-11-25, server/utilities/logging."""
+"""The levels of a log message, the lowest first. Source: MCP 2025-11-25, server/utilities/logging."""
 
 
 class Outcome(NamedTuple):
-    """What calls come to: `results` one after the other, the last repeating, or `error` ({code, message, data?})."""
+    """The answers to calls: `results` one after the other, the last repeating, or `error` ({code, message, data?})."""
 
     results: tuple[Template, ...] = ()
     error: Template | None = None
 
 
 class Case(NamedTuple):
-    """One entry of `when`: what comes of a call whose arguments cover `args`; `delay_ms` None leaves the tool's own."""
+    """One entry of `when`: the outcome of a call whose arguments include `args`; `delay_ms` None means the tool's own."""
 
     args: Mapping[str, Any]
     outcome: Outcome
@@ -40,7 +38,7 @@ class Case(NamedTuple):
 
 
 class LogLine(NamedTuple):
-    """One log message that a call sends: a level of RFC 5424 by its MCP name, and any JSON for `data`."""
+    """A log message that a call sends: a level of RFC 5424 by its MCP name, and any JSON as `data`."""
 
     level: str
     data: Template
@@ -48,7 +46,7 @@ class LogLine(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a tool asks of the client: `capability` is "sampling", "elicitation" or "roots", `params` of its `method`."""
+    """A tool's question to the client: `capability` is "sampling", "elicitation" or "roots", `params` those of its `method`."""
 
     capability: str
     method: str
@@ -56,11 +54,11 @@ class Question(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool; `descriptor` is its element of `tools/list`. The first of `cases` that fits decides, else `outcome`.
+    """A tool; `descriptor` is its element of `tools/list`. The first matching entry of `cases` decides, else `outcome`.
 
-    What a call sends beside its answer: `progress` is how many progress notifications, `log` the log messages, `ask` what
-    the client is asked first, `list_changed` the lists ("tools", "resources", "prompts") that count as changed, and
-    `touches` the URI of the resource that counts as updated.
+    A call also sends these: `progress` is the number of progress notifications, `log` the log messages, `ask` the question to
+    the client before the answer, `list_changed` the lists ("tools", "resources", "prompts") that are announced as changed, and
+    `touches` the URI of a resource that is announced as updated.
     """
 
     name: str
@@ -76,7 +74,7 @@ class Tool(NamedTuple):
 
 
 class Resource(NamedTuple):
-    """A resource; `contents` is the one element that reading it gives."""
+    """A resource; `contents` is the one element of the answer to a read."""
 
     uri: str
     descriptor: Mapping[str, Any]
@@ -93,7 +91,7 @@ class ResourceTemplate(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """A prompt; `messages` gives the messages for its arguments, `required` names those that must be there."""
+    """A prompt; `messages` builds the messages for its arguments, `required` names the required ones."""
 
     name: str
     descriptor: Mapping[str, Any]
@@ -102,7 +100,7 @@ class Prompt(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """All that a mock server offers; None for a primitive that it does not declare. `page_size` None: one page."""
+    """Everything that a mock server offers; None for a primitive that it does not declare. `page_size` None: one page."""
 
     name: str = DEFAULT_NAME
     version: str = DEFAULT_VERSION
@@ -115,5 +113,5 @@ class Manifest(NamedTuple):
 
 
 def default_result(name: str) -> dict[str, Any]:
-    """The result of a tool that declares none."""
+    """The result of a tool that declares no other."""
     return {"content": [{"type": "text", "text": f"mock result of {name}"}]}

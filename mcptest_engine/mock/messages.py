@@ -1,8 +1,7 @@
-"""Messages in and out of the mock, and what is to be done about one: the words that its session and its transports share.
+"""The messages of the mock and the effects that its session passes to its transports.
 
-Named tuples rather than frozen dataclasses, as in `manifest`: a mock starts once for every server of every run.
-
-Source: JSON-RPC 2.0; MCP 2025-11-25 and 2026-07-28, basic. Of JSON-RPC, batches are refused: no current revision has them.
+Named tuples rather than frozen dataclasses, as in `manifest`: a mock starts once for every server of every run. Source:
+JSON-RPC 2.0; MCP 2025-11-25 and 2026-07-28, basic. JSON-RPC batches are refused: no current revision has them.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Served(Protocol):
-        """One client's session, whoever answers in it: a manifest or a cassette."""
+        """One client's session, answered from a manifest or a cassette."""
 
         def receive(self, message: Mapping[str, object]) -> Effect:
-            """What to do about one message that `read_message` has let through."""
+            """The effect of a message that `read_message` has parsed."""
 
         def receive_stateless(
             self,
@@ -28,32 +27,32 @@ if TYPE_CHECKING:
             headers: Mapping[str, str] | None,
             repeated: frozenset[str] = frozenset(),
         ) -> Effect:
-            """The same for a request of the stateless era; `headers` are those of HTTP, `repeated` those given twice."""
+            """The effect of a request of the stateless lifecycle; `headers` are those of HTTP, `repeated` those given twice."""
 
         def notification_of(self, change: Change) -> bytes | None:
-            """What this client is told of a change without having asked in a `subscriptions/listen`, None for nothing."""
+            """The notification of a change for a client without `subscriptions/listen`, None for nothing."""
 
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 RESOURCE_NOT_FOUND = -32002
-"""Until 2025-11-25; 2026-07-28 says INVALID_PARAMS instead."""
+"""Until 2025-11-25; 2026-07-28 uses INVALID_PARAMS instead."""
 HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION = -32020, -32021, -32022
 
 RequestKey = tuple[type, str | int | float]
-"""A request's id with its type, so that 1 and "1" are two requests."""
+"""A request's id with its type, because 1 and "1" are different requests."""
 
 
 class Change(NamedTuple):
-    """Something of the server's own has changed: `method` is the notification that tells of it, `uri` the resource."""
+    """A change in the server: `method` is the notification that announces it, `uri` the resource."""
 
     method: str
     uri: str | None = None
 
 
 class Answer(NamedTuple):
-    """Send `body`, `delay_ms` from now, unless the request `key` is cancelled before; None cannot be cancelled.
+    """Send `body` after `delay_ms`, unless the request `key` is cancelled before; None cannot be cancelled.
 
-    `before` goes out at once; whoever listens for `changes` is told of them then. `error_code` is that of an error.
+    `before` is sent at once, and so are the notifications of `changes` to those who listen. `error_code` is that of an error.
     """
 
     body: bytes
@@ -65,7 +64,7 @@ class Answer(NamedTuple):
 
 
 class ClientRequest(NamedTuple):
-    """Send `before` and the request `body` to the client; its answer, once received, answers the request `key`."""
+    """Send `before` and the request `body` to the client; its answer leads to that of the request `key`."""
 
     body: bytes
     key: RequestKey
@@ -73,7 +72,7 @@ class ClientRequest(NamedTuple):
 
 
 class Listen(NamedTuple):
-    """Send `body`; from then on, and until the request `key` is cancelled, tell `listener` of changes."""
+    """Send `body`; from then on, until the request `key` is cancelled, notify `listener` of changes."""
 
     body: bytes
     key: RequestKey
@@ -87,44 +86,44 @@ class Hang(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """Forget the request `key`: its answer is not wanted any more."""
+    """Drop the request `key`: its answer is no longer wanted."""
 
     key: RequestKey
 
 
 class Silence(NamedTuple):
-    """Nothing is due: a notification, or an answer to a request that was never made."""
+    """Send nothing: for a notification, or an answer to a request that was never sent."""
 
 
 class Wedge(NamedTuple):
-    """Read and answer nothing any more."""
+    """Stop reading and answering."""
 
 
 class Crash(NamedTuple):
-    """End the process at once, with what is due before it sent."""
+    """End the process at once, after sending what is due before."""
 
 
 Effect = Answer | ClientRequest | Listen | Hang | Cancel | Silence | Wedge | Crash
 
 
 class Listener(NamedTuple):
-    """An open `subscriptions/listen`: the methods of the notifications that it wants, and the resources."""
+    """An open `subscriptions/listen`: the methods of its notifications, and its resources."""
 
     subscription: str | float
     methods: frozenset[str]
     uris: frozenset[str]
 
     def notification_of(self, change: Change) -> bytes | None:
-        """The notification for this listener, None when it did not ask for any.
+        """The notification for this listener, None when it did not ask for it.
 
-        Source: MCP 2026-07-28, subscriptions: each names the subscription that it belongs to.
+        Source: MCP 2026-07-28, subscriptions: each notification names its subscription.
         """
         wanted = change.uri in self.uris if change.uri is not None else change.method in self.methods
         return notification_of(change, self.subscription) if wanted else None
 
 
 class BadMessage(ValueError):
-    """Bytes that are no JSON-RPC message; `answer` is the error to send for them."""
+    """Bytes that are no JSON-RPC message; `answer` is the error to send."""
 
     def __init__(self, code: int, message: str, key: str | float | None = None) -> None:
         super().__init__(message)
@@ -133,7 +132,7 @@ class BadMessage(ValueError):
 
 
 class RpcError(Exception):
-    """The request cannot be served: `error` is the JSON-RPC error object."""
+    """The request cannot be answered: `error` is the JSON-RPC error object."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -141,7 +140,7 @@ class RpcError(Exception):
 
 
 def read_message(body: bytes) -> dict[str, Any]:
-    """One JSON-RPC message. Raises: BadMessage for anything that is none."""
+    """Parse one JSON-RPC message. Raises: BadMessage for anything else."""
     try:
         message = decode_json(body.decode())
     except (ValueError, RecursionError) as wrong:
@@ -164,42 +163,42 @@ def read_message(body: bytes) -> dict[str, Any]:
 
 
 def success(key: str | float, result: object, *, delay_ms: float = 0.0) -> Answer:
-    """The answer to the request `key`."""
+    """Build the answer to the request `key`."""
     body = encode({"jsonrpc": "2.0", "id": key, "result": result})
     return Answer(body=body, key=(type(key), key), delay_ms=delay_ms)
 
 
 def failure(key: str | float, error: Mapping[str, Any], *, delay_ms: float = 0.0) -> Answer:
-    """The answer to the request `key` with a JSON-RPC error."""
+    """Build the error answer to the request `key`."""
     body = encode({"jsonrpc": "2.0", "id": key, "error": error})
     return Answer(body=body, key=(type(key), key), delay_ms=delay_ms, error_code=error["code"])
 
 
 def tool_error(text: str) -> dict[str, Any]:
-    """The result of a tool that could not do what it was asked."""
+    """Build the result of a tool that failed."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 def notification(method: str, params: Mapping[str, object]) -> bytes:
-    """A notification of the server."""
+    """Build a notification of the server."""
     return encode({"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})})
 
 
 def notification_of(change: Change, subscription: str | float | None = None) -> bytes:
-    """The notification that tells of a change, in a subscription of the stateless era or outside of any."""
+    """Build the notification of a change, for a subscription of the stateless lifecycle or without one."""
     uri = {} if change.uri is None else {"uri": change.uri}
     meta = {} if subscription is None else {"_meta": {"io.modelcontextprotocol/subscriptionId": subscription}}
     return notification(change.method, {**meta, **uri})
 
 
 def encode(message: Mapping[str, object]) -> bytes:
-    """A message as UTF-8 without line breaks."""
+    """Encode a message as UTF-8 without line breaks."""
     try:
         return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair came in as an argument; escaped, it can go out again
+    except UnicodeEncodeError:  # half a surrogate pair was an argument; it can be sent back as an escape
         return json.dumps(message, separators=(",", ":")).encode("ascii")
 
 
 def invalid(message: str) -> NoReturn:
-    """Raises: RpcError for parameters that are not what they must be."""
+    """Raises: RpcError for wrong parameters."""
     raise RpcError(INVALID_PARAMS, message)

@@ -1,6 +1,6 @@
-"""Manifests that come with mcptest, named by `--preset`: each is one YAML file in `presets/`.
+"""Manifests that come with mcptest, named by `--preset`: each is a YAML file in `presets/`.
 
-`evil` gets one tool more than its file says, whose answer is too large to keep in a file.
+`evil` gets one more tool than its file has, whose answer is too large for a file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def preset_names() -> Sequence[str]:
 
 
 def load_preset(name: str) -> Manifest:
-    """The manifest called `name`. Raises: UsageError for an unknown name."""
+    """Load the manifest `name`. Raises: UsageError for an unknown name."""
     names = preset_names()
     if name not in names:
         hint = did_you_mean(name, names) or f"known presets: {', '.join(names)}"

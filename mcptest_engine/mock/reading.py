@@ -1,8 +1,8 @@
-"""A YAML manifest into a Manifest, strictly: every unknown key, wrong type and unreadable template, each at its place.
+"""Reads a YAML manifest strictly: every unknown key, wrong type and bad template is a problem with its place.
 
-Done by hand and not by the suite's pydantic models, because a mock starts once for every server of a suite and
-importing pydantic alone takes longer than all the rest of its start. Keys may be written in snake case or as the MCP
-specification spells them (`input_schema` or `inputSchema`).
+Written by hand and not with the suite's pydantic models: a mock starts once for every server of a suite, and importing pydantic
+alone takes longer than the rest of its start. Keys may be in snake case or as in the MCP specification (`input_schema` or
+`inputSchema`).
 """
 
 from __future__ import annotations
@@ -57,9 +57,8 @@ _LISTS = ("tools", "resources", "prompts")
 
 
 def load_manifest(path: pathlib.Path) -> Manifest:
-    """The manifest at `path`: YAML, or a `.json` file that holds a `tools/list` answer (or a manifest).
-
-    Raises: SuiteError with every problem found, in file order.
+    """Load the manifest at `path`: YAML, or a `.json` file with a `tools/list` answer (or a manifest).
+    Raises: SuiteError with every problem, in file order.
     """
     if path.suffix.lower() == ".json":
         value = _read_json(path)
@@ -77,7 +76,7 @@ def load_manifest(path: pathlib.Path) -> Manifest:
 
 
 def read_manifest(tree: Tree) -> Manifest:
-    """The manifest that `tree` holds. Raises: SuiteError with every problem, in file order."""
+    """Read the manifest in `tree`. Raises: SuiteError with every problem, in file order."""
     reader = _Reader(tree)
     manifest = reader.manifest()
     if reader.problems:
@@ -86,7 +85,7 @@ def read_manifest(tree: Tree) -> Manifest:
 
 
 class _Reader:
-    """Collects problems instead of stopping at the first; what it returns beside a problem is only a stand-in."""
+    """Collects problems instead of stopping at the first; what it returns with a problem is only a placeholder."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -182,7 +181,7 @@ class _Reader:
             return None
         path = fields.path_of("ask")
         asked = self._fields(fields.members["ask"], path, tuple(_ASKED))
-        if asked is None or (not asked.members and fields.members["ask"]):  # it holds only what has been complained of
+        if asked is None or (not asked.members and fields.members["ask"]):  # it contains only what was reported already
             return None
         if len(asked.members) != 1:
             self.complain(path, "`ask` needs exactly one of `sampling`, `elicitation`, `roots`")
@@ -227,7 +226,7 @@ class _Reader:
         return template
 
     def _check_touched(self, manifest: Manifest) -> None:
-        """A resource that nobody can subscribe to is a slip of the pen."""
+        """Report `touches` of a resource without subscriptions: it must be a mistake."""
         uris = [resource.uri for resource in manifest.resources or ()]
         for path, uri in self._touched:
             by_template = any(family.pattern.fullmatch(uri) for family in manifest.resource_templates or ())
@@ -270,7 +269,7 @@ class _Reader:
             hint = "write the result as it is sent: `{content: [{type: text, text: …}]}`"
             self.complain(path, f"a response must be a mapping, found {kind_of(value)}", hint=hint)
         elif "structuredContent" in value and "content" not in value:
-            value = {"content": [], **value}  # which the protocol requires, and which says nothing more
+            value = {"content": [], **value}  # which the protocol requires, and which adds nothing
         return self._template(value, path, known=known)
 
     def _error(self, fields: Fields, known: Known) -> Template:
@@ -403,7 +402,7 @@ class _Reader:
         self.complain((*path, key), f"unknown key `{key}`", key=True, hint=hint)
 
     def complain(self, path: Path, message: str, *, key: bool = False, hint: str | None = None) -> None:
-        """Take note of a problem at its place in the file."""
+        """Add a problem with its place in the file."""
         span = self._tree.span(path, key=key, nearest=True)
         place = path[:-1] if key else path
         self.problems.append(
@@ -435,11 +434,11 @@ def _uri_pattern(template: str) -> re.Pattern[str] | None:
 
 
 def _ignore(_path: Path, _message: str) -> None:
-    """A complaint that was made elsewhere with its place."""
+    """Ignore a problem that was reported elsewhere with its place."""
 
 
 def _short_question(capability: str, text: str) -> dict[str, Any]:
-    """The parameters for a question that is written as its text alone."""
+    """The parameters of a question that is given as text alone."""
     if capability == "elicitation":
         return {"message": text, "requestedSchema": {"type": "object", "properties": {}}}
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1000}
@@ -459,7 +458,7 @@ def _read_json(path: pathlib.Path) -> Any:
 
 
 def _from_snapshot(value: object, *, file: str) -> Manifest:
-    """The tools of `{"tools": […]}`, of a bare list, or of a whole JSON-RPC answer to `tools/list`."""
+    """Read the tools of `{"tools": […]}`, of a bare list, or of a whole JSON-RPC answer to `tools/list`."""
     pointer, listed = "", value
     for key in ("result", "tools"):
         if isinstance(listed, dict) and key in listed:

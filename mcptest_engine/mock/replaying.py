@@ -1,7 +1,7 @@
-"""A session that a cassette answers in: any client may have it, over stdio or HTTP.
+"""A session that is answered from a cassette, for any client, over stdio or HTTP.
 
-A request is matched by method and params, an opening by its method alone; the first answer not given yet is given, as soon as
-it is asked for. A request without a recorded answer gets a JSON-RPC error: nobody is left hanging.
+A request is matched by method and params, an opening by its method alone. The first unused answer is sent without delay. A
+request without a recorded answer gets a JSON-RPC error, so that no client waits.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _NO_ANSWER = -32004
 
 
 class ReplaySession:
-    """One client's session over a recorded server; each session begins the tape anew."""
+    """One client's session with a recorded server; each session starts the cassette from the beginning."""
 
     def __init__(self, exchanges: list[Mapping[str, Any]], *, redact: Callable[[Any], Any]) -> None:
         self._tape = RecordedExchanges(exchanges)
         self._redact = redact
 
     def receive(self, message: Mapping[str, object]) -> Effect:
-        """What to do about one message that `read_message` has let through."""
+        """The effect of a message that `read_message` has parsed."""
         if "method" not in message:
             return Silence()
         if "id" not in message:
@@ -41,11 +41,11 @@ class ReplaySession:
         headers: Mapping[str, str] | None,  # noqa: ARG002 - what HTTP says beside it was not recorded
         repeated: frozenset[str] = frozenset(),  # noqa: ARG002
     ) -> Effect:
-        """The same for a request of the stateless era."""
+        """The effect of a request of the stateless lifecycle."""
         return self._answer(message)
 
     def notification_of(self, change: Change) -> bytes | None:  # noqa: ARG002
-        """Nothing changes on a tape."""
+        """Return None: a cassette does not change."""
         return None
 
     def _receive_notification(self, message: Mapping[str, object]) -> Effect:

@@ -1,11 +1,9 @@
-"""What the mock says: one session of the protocol, from a message in to what is to be done about it.
+"""The mock's protocol: one session, from a message to its effect.
 
-Nothing here reads, writes, waits or looks at a clock. `Session.receive` returns an Effect, "answer this, 50 ms from
-now", and a transport carries it out; that is how calls are served concurrently over stdio without an event loop,
-whose import alone would double the time a mock takes to start. Both lifecycles are supported: a request that names its
-revision in `_meta` is of the stateless one.
-
-Source: MCP 2025-11-25, basic/lifecycle, basic/utilities, server/tools, server/resources, server/prompts, client/sampling,
+Nothing here reads, writes, waits or uses a clock. `Session.receive` returns an Effect ("answer this, 50 ms from now"), and a
+transport carries it out. So stdio calls are served concurrently without an event loop, whose import alone would double the
+start time of a mock. Both lifecycles are supported: a request that names its revision in `_meta` is a stateless one. Source:
+MCP 2025-11-25, basic/lifecycle, basic/utilities, server/tools, server/resources, server/prompts, client/sampling,
 client/elicitation, client/roots; MCP 2026-07-28 (see `stateless.py`).
 """
 
@@ -60,7 +58,7 @@ Result = dict[str, Any]
 
 
 class _Call(NamedTuple):
-    """A `tools/call` whose arguments are in order."""
+    """A `tools/call` with valid arguments."""
 
     key: str | float
     params: Mapping[str, Any]
@@ -77,16 +75,17 @@ class _Call(NamedTuple):
 
 
 def is_stateless(message: Mapping[str, object]) -> bool:
-    """Whether a message says in which revision it is: only requests of the stateless era do."""
+    """Whether a message names its revision, which only stateless requests do."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     return isinstance(meta, dict) and _VERSION_KEY in meta
 
 
 class Session:
-    """One client's session. Response sequences start anew with each; all sessions of a process share `faults`.
+    """One client's session.
 
-    In the stateless era, where there are no sessions, one serves every client of an HTTP mock.
+    Sequences of results start again with each session; all sessions of a process share `faults`. In the stateless lifecycle,
+    one session serves every client of an HTTP mock.
     """
 
     def __init__(self, manifest: Manifest, faults: FaultCounter) -> None:
@@ -96,7 +95,7 @@ class Session:
         self._checks: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}
         self._served: dict[int, int] = {}
         self._capabilities = _capabilities(manifest)
-        self._declared: Mapping[str, Any] | None = None  # by the client, in `initialize`
+        self._declared: Mapping[str, Any] | None = None  # set by the client in `initialize`
         self._log_level: str | None = None
         self._subscribed: set[str] = set()
         self._asked: dict[str, _Call] = {}
@@ -110,7 +109,7 @@ class Session:
         }
 
     def receive(self, message: Mapping[str, Any]) -> Effect:
-        """What to do about one message that `read_message` has let through."""
+        """The effect of a message that `read_message` has parsed."""
         if "method" not in message:
             return self._answered(message)
         if "id" not in message:
@@ -122,11 +121,11 @@ class Session:
     def receive_stateless(
         self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
     ) -> Effect:
-        """The same for a request of the stateless era; `headers` are those of HTTP, `repeated` those given twice."""
+        """The effect of a stateless request; `headers` are those of HTTP, `repeated` those given twice."""
         return self._guarded(message["id"], lambda: self._stateless_request(message, headers, repeated))
 
     def notification_of(self, change: Change) -> bytes | None:
-        """What this client is told of a change without having asked in a `subscriptions/listen`, None for nothing."""
+        """The notification of a change for a client without `subscriptions/listen`, None for nothing."""
         if self._declared is None or (change.uri is not None and change.uri not in self._subscribed):
             return None
         return notification_of(change)
@@ -136,7 +135,7 @@ class Session:
             return serve()
         except RpcError as wrong:
             return failure(key, wrong.error)
-        except RecursionError:  # arguments that could just be read, and an answer around them that cannot be written
+        except RecursionError:  # the arguments could just be parsed; an answer around them cannot be encoded
             return failure(key, {"code": INTERNAL_ERROR, "message": "nested too deeply to be answered"})
 
     def _request(self, message: Mapping[str, Any], params: Any) -> Effect:
@@ -174,12 +173,12 @@ class Session:
         try:
             return self._shared[method](params)
         except RpcError as wrong:
-            if wrong.error["code"] == RESOURCE_NOT_FOUND:  # a number that the stateless era has given up
+            if wrong.error["code"] == RESOURCE_NOT_FOUND:  # a code that the stateless lifecycle no longer uses
                 raise RpcError(INVALID_PARAMS, wrong.error["message"], wrong.error["data"]) from None
             raise
 
     def _receive_notification(self, method: str, params: object) -> Effect:
-        """A notification of the client."""
+        """Handle a notification of the client."""
         key = params.get("requestId") if isinstance(params, dict) else None
         if method != "notifications/cancelled" or not isinstance(key, str | int | float):
             return Silence()
@@ -188,7 +187,7 @@ class Session:
         return Cancel(cancelled)
 
     def _answered(self, message: Mapping[str, object]) -> Effect:
-        """The client's answer to a question of ours is what its call has been waiting for."""
+        """Continue the call that waits for this answer of the client."""
         name = message.get("id")
         call = self._asked.pop(name, None) if isinstance(name, str) else None
         if call is None or call.tool.ask is None:
@@ -200,7 +199,7 @@ class Session:
         return self._guarded(call.key, lambda: self._finish(call, message.get("result"), before=()))
 
     def _shared_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
-        """The methods that both eras have, but for `tools/call`."""
+        """The methods of both lifecycles, except `tools/call`."""
         offered = self._manifest
         methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
         if offered.tools is not None:
@@ -215,7 +214,7 @@ class Session:
         return methods
 
     def _handshake_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
-        """Those that the stateless era has given up."""
+        """The methods of the handshake lifecycle alone."""
         methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
         if "logging" in self._capabilities:
             methods["logging/setLevel"] = self._set_level
@@ -340,7 +339,7 @@ class Session:
         return self._finish(call, given, before=self._notices(call))
 
     def _finish(self, call: _Call, asked: object, *, before: tuple[bytes, ...]) -> Answer:
-        """The answer as the manifest has it, `asked` being what the client answered when the tool asks."""
+        """The answer of the manifest; `asked` is the client's answer when the tool asks."""
         outcome = call.case.outcome if call.case else call.tool.outcome
         values = (call.arguments,) if call.tool.ask is None else (call.arguments, asked)
         if outcome.error is not None:
@@ -358,7 +357,7 @@ class Session:
         return success(call.key, result, delay_ms=call.delay_ms)
 
     def _notices(self, call: _Call) -> tuple[bytes, ...]:
-        """The progress and log messages of a call, as far as its client wants them."""
+        """The progress and log messages of a call that its client wants."""
         meta = call.params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
         sent = []
@@ -374,7 +373,7 @@ class Session:
         return tuple(sent)
 
     def _is_sent_at(self, level: str, envelope: Envelope | None) -> bool:
-        """Without a level everything is sent until 2025-11-25, and nothing from 2026-07-28 on."""
+        """Whether a message of this level is sent. Without a level, all are until 2025-11-25, and none from 2026-07-28 on."""
         least = self._log_level if envelope is None else envelope.log_level
         if least is None:
             return envelope is None
@@ -423,7 +422,7 @@ def _rendered(prompt: Prompt, arguments: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _capabilities(manifest: Manifest) -> dict[str, dict[str, Any]]:
-    """What is declared: each primitive that the manifest has, and what its tools send unasked."""
+    """The declared capabilities: each primitive of the manifest, and the notifications of its tools."""
     tools = manifest.tools or ()
     changing = {name for tool in tools for name in tool.list_changed}
     offered = {
@@ -448,7 +447,7 @@ def _changes(call: _Call) -> tuple[Change, ...]:
 
 
 def _covers(wanted: object, given: object) -> bool:
-    """Whether `given` has all that `wanted` has: members and elements, at any depth; more of either is no matter."""
+    """Whether `given` contains `wanted`: all its members and elements, at any depth; it may have more."""
     match wanted:
         case Mapping():
             return isinstance(given, Mapping) and all(

@@ -1,10 +1,9 @@
-"""The stateless era: what every request says of itself, and what every result adds.
+"""The stateless lifecycle: the envelope of every request, and the members that every result must have.
 
-A request of 2026-07-28 carries its revision and its client's capabilities in `params._meta`, and over HTTP repeats the
-revision, the method and what it is about in headers that must agree. There is no `initialize`, no session and no `ping`.
-Imported at the first such request.
-
-Source: MCP 2026-07-28, basic (per-request protocol fields), basic/transports (headers), server/discover, subscriptions.
+A request of 2026-07-28 has its revision and its client's capabilities in `params._meta`; over HTTP it repeats the revision, the
+method and its subject in headers that must agree. There is no `initialize`, no session and no `ping`. Imported at the first
+such request. Source: MCP 2026-07-28, basic (per-request protocol fields), basic/transports (headers), server/discover,
+subscriptions.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 STATELESS_VERSIONS = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
 NAMING = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""What the header `Mcp-Name` repeats, by method."""
+"""The parameter that the header `Mcp-Name` repeats, by method."""
 CACHEABLE = frozenset(
     {
         "server/discover",
@@ -54,7 +53,7 @@ _LIST_CHANGES = {
 
 
 class Envelope(NamedTuple):
-    """What a request says of its client. `log_level` None: no log messages are wanted."""
+    """A request's description of its client. `log_level` None: it wants no log messages."""
 
     capabilities: Mapping[str, Any]
     log_level: str | None
@@ -63,9 +62,9 @@ class Envelope(NamedTuple):
 def opened(
     message: Mapping[str, object], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
 ) -> Envelope:
-    """The envelope of a request, checked; `headers` (names in lower case) None where there are none, as over stdio.
+    """Check and return the envelope of a request; `headers` (names in lower case) are None where there are none, as over stdio.
 
-    Raises: RpcError for what is missing, does not agree, or is another revision, in this order.
+    Raises: RpcError for a missing member, a disagreement, or another revision, in this order.
     """
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
@@ -89,7 +88,7 @@ def opened(
 
 
 def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> dict[str, Any]:
-    """The result with what the era requires of it; what the manifest says itself is left as it is."""
+    """Add the members that the lifecycle requires to a result; members of the manifest stay as they are."""
     meta = result.get("_meta", {})
     if isinstance(meta, dict):
         meta = {f"{META}serverInfo": {"name": manifest.name, "version": manifest.version}, **meta}
@@ -104,21 +103,21 @@ def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[s
 
 
 def missing_capability(tool: Tool) -> RpcError:
-    """The error for a client that did not declare what the tool asks of it."""
+    """The error for a client that did not declare what the tool asks for."""
     assert tool.ask is not None
     required: dict[str, Any] = {"requiredCapabilities": {tool.ask.capability: {}}}
     return RpcError(MISSING_CAPABILITY, f"Tool {tool.name} needs a client with `{tool.ask.capability}`", required)
 
 
 def input_required(tool: Tool, params: Mapping[str, object]) -> dict[str, Any]:
-    """The result that asks the client. The state is the tool's name: enough to see that it comes back as it was sent."""
+    """The result that asks the client. The state is the tool's name: enough to check that it comes back unchanged."""
     assert tool.ask is not None
     asked = {"method": tool.ask.method, **({"params": params} if params else {})}
     return {"resultType": "input_required", "inputRequests": {ASKED: asked}, "requestState": f"mock:{tool.name}"}
 
 
 def input_given(tool: Tool, params: Mapping[str, object]) -> Any:
-    """What the client answered, None when it has not been asked yet. Raises: RpcError when the state did not come back."""
+    """The client's answer, None when it was not asked yet. Raises: RpcError when the state did not come back."""
     responses = params.get("inputResponses")
     if responses is None:
         return None
@@ -130,7 +129,7 @@ def input_given(tool: Tool, params: Mapping[str, object]) -> Any:
 
 
 def listener(key: str | float, params: Mapping[str, object], capabilities: Mapping[str, Any]) -> tuple[Listener, bytes]:
-    """What a `subscriptions/listen` will hear of, and the notification that acknowledges just that."""
+    """The notifications of a `subscriptions/listen`, and the notification that acknowledges it."""
     wanted = params.get("notifications")
     if not isinstance(wanted, dict):
         invalid("Invalid params: `notifications` must be an object")
@@ -166,7 +165,7 @@ def _check_headers(
 
 
 def check_arguments(schema: object, arguments: Mapping[str, object], headers: Mapping[str, str]) -> None:
-    """Do the headers repeat the arguments that the schema annotates with `x-mcp-header`? Raises: RpcError when not."""
+    """Check that the headers repeat the arguments that the schema marks with `x-mcp-header`. Raises: RpcError."""
     from mcptest_engine.servers.param_headers import PREFIX, ParamHeaders, annotated_headers
 
     expected = ParamHeaders()
@@ -178,7 +177,7 @@ def check_arguments(schema: object, arguments: Mapping[str, object], headers: Ma
 
 
 def _unwrapped(value: str | None) -> str | None:
-    """A header's text, out of the `=?base64?…?=` that is put round what a header cannot hold; None when it is spoilt."""
+    """Decode a header's text from `=?base64?…?=`, which is used for what a header cannot hold; None when it is invalid."""
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:

@@ -1,8 +1,7 @@
-"""The mock over stdin and stdout: one message a line, answers in the order in which they fall due.
+"""The mock over stdin and stdout: one message a line, answers in the order in which they are due.
 
-One thread and one `select` loop carry out the effects of the session; there is no event loop to import. Answers are
-written in pieces that fit a pipe, and only when it has room, so a client that writes a great deal before it reads
-blocks nobody.
+One thread and one `select` loop carry out the effects of the session; no event loop is imported. Answers are written in pieces
+that fit in a pipe, and only when it has room, so a client that writes much before it reads blocks nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _LAST_WORDS_SECONDS = 1.0
 
 
 def serve_stdio(session: Served, log: Log) -> int:
-    """Serve one client until stdin closes or SIGINT or SIGTERM comes; returns the exit code."""
+    """Serve one client until stdin closes or SIGINT or SIGTERM arrives; return the exit code."""
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, _stop)
     loop = _Loop(session, log)
@@ -55,7 +54,7 @@ def serve_stdio(session: Served, log: Log) -> int:
 
 
 class _Stopped(BaseException):
-    """A signal asked for the end; not an Exception, so that nothing on the way keeps it."""
+    """A signal ended the mock. No Exception, so that nothing on the way catches it."""
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:
@@ -63,7 +62,7 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 
 
 class _Loop:
-    """What has come in and is no whole line yet, what waits for its time, and what waits for room on stdout."""
+    """The state of the loop: unfinished input, answers that are not due yet, and output that waits for room on stdout."""
 
     def __init__(self, session: Served, log: Log) -> None:
         self._session = session
@@ -93,7 +92,7 @@ class _Loop:
         self._flush()
 
     def _read(self) -> bool:
-        """Take what has come. A wedged server takes it unread: only so does it see that stdin was closed."""
+        """Read the input. A wedged server discards it, because only reading shows that stdin was closed."""
         chunk = os.read(_STDIN, _CHUNK)
         if self._wedged:
             return bool(chunk)
@@ -162,7 +161,7 @@ class _Loop:
             self._cancelled.discard(number)
 
     def _change_messages(self, changes: tuple[Change, ...]) -> Iterator[bytes]:
-        """What the one client is told of changes: in the session, and in each of its subscriptions."""
+        """The notifications of changes for the client: in the session, and in each of its subscriptions."""
         hearers: tuple[Served | Listener, ...] = (self._session, *self._listeners.values())
         for change in changes:
             for hearer in hearers:
@@ -180,6 +179,6 @@ class _Loop:
         del self._outgoing[:sent]
 
     def _flush(self) -> None:
-        """Write what is left, as long as somebody takes it."""
+        """Write the remaining output, as long as the client reads."""
         while self._outgoing and select.select([], [_STDOUT], [], _LAST_WORDS_SECONDS)[1]:
             self._write()

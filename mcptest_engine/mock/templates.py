@@ -1,7 +1,7 @@
-"""`${args.path}` and `${asked.path}` inside canned answers: compiled once when the manifest is read, expanded for every call.
+"""`${args.path}` and `${asked.path}` in canned answers: compiled once when the manifest is read, expanded for every call.
 
-The surprising thing is what an absent argument does: a string that is one whole template leaves its object member or
-array element out, and inside other text it is empty. So an optional argument needs no second answer.
+A missing argument removes the object member or array element whose whole string is its template; inside other text it is
+empty. So an optional argument needs no second answer.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ Path = tuple[str | int, ...]
 Complain = Callable[[Path, str], None]
 Arguments = Mapping[str, Any]
 Template = Callable[..., Any]
-"""`template(arguments, asked)`: the answer for a call's arguments and for what the client answered when it was asked (which may
-be left out), or ABSENT for a whole template whose argument is not there."""
+"""`template(arguments, asked)`: the answer for a call's arguments and for the client's answer, which may be left out.
+
+ABSENT for a whole template whose argument is missing.
+"""
 
 ABSENT = object()
 
@@ -30,10 +32,10 @@ def compile_template(
 ) -> Template:
     """The JSON `value` as a function of the arguments of a call.
 
-    `complain` is told the path inside `value`, and what is wrong, of each template that cannot be read. `$${` is a
-    literal `${`. A string that is one whole template keeps the JSON type of its argument; in mixed text anything but
-    a string is spelt as JSON, and so it is everywhere with `as_text`, where only text will do. Keys of objects are
-    never expanded. `known` names what may be referred to: "args", and "asked" where a client has been asked.
+    `complain` receives the path inside `value` and the problem of each bad template. `$${` is a literal `${`. A string that is
+    one whole template keeps the JSON type of its argument; in mixed text anything but a string is written as JSON, and with
+    `as_text` so it is everywhere. Keys of objects are never expanded. `known` are the names that templates may use: "args", and
+    "asked" where a client is asked.
     """
     match value:
         case str():

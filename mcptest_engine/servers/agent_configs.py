@@ -1,8 +1,8 @@
-"""The MCP servers that the coding agents on this machine have in their settings, read as they stand and never written.
+"""Reads the MCP servers from the settings of the coding agents on this machine; never writes them.
 
-Each agent has its own file, its own member for the servers and its own words for the same things; all are brought to the
-words of a suite's server. The surprising thing: a value of `env` or of a header may be a secret, so whoever shows a
-server takes `shown`, `argv` and `env_names`; `target` is for starting it.
+Each agent has its own file, its own key for the servers and its own names for the same settings. All are translated to the keys
+of a suite's server. A value of `env` or of a header may be a secret: to show a server, use `shown`, `argv` and `env_names`;
+`target` is for starting it.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class FoundServer:
     """One server of one agent's settings.
 
     `target` holds what a suite's server would: `command`, `env` and `cwd`, or `url` and `headers`. `words` are the words of the
-    command, or the URL, as they are written, before the variables in them were put in: those are `variables`, and `missing`
-    names the ones that have no value here. `header_variables` are those that its headers name, with a value or without: they
-    are meant for its URL. `enabled` is false where the agent does not start it. `secrets` are values that are said to be
-    secret, by what they are of, and `places` folders that are not there later, by the variable that stands for them.
+    command, or the URL, as they are written. `variables` are the variables in them, and `missing` names those without a value
+    here. `header_variables` are those in its headers, which may be sent to its URL. `enabled` is false where the agent does not
+    start the server. `secrets` are values marked as secret, by their place in the settings. `places` are temporary folders, by
+    the variable that stands for them.
     """
 
     name: str
@@ -61,17 +61,17 @@ class FoundServer:
 
     @property
     def key(self) -> str:
-        """The same for the same entry at every reading."""
+        """Identify this entry: the same text at every reading."""
         return f"{self.source_path}\0{self.client}\0{self.name}"
 
     @property
     def env_names(self) -> tuple[str, ...]:
-        """The variables that it gets; never their values."""
+        """The names of its environment variables; never their values."""
         return tuple(self.target.get("env") or ())
 
     @property
     def header_names(self) -> tuple[str, ...]:
-        """The headers that go with every request; never their values."""
+        """The names of the headers of every request."""
         return tuple(self.target.get("headers") or ())
 
     @property
@@ -81,13 +81,13 @@ class FoundServer:
 
     @property
     def shown(self) -> str:
-        """The command or the URL on one line, without secrets."""
+        """The command or the URL as one line, without secrets."""
         words = self._without_secrets()
         return shlex.join(words) if "command" in self.target else words[0]
 
     @property
     def digest(self) -> str:
-        """Another when anything of it changes, be it shown or not: words, values of `env` and headers, the folder."""
+        """A hash of words, `env`, headers and folder; it differs when any of these changes, shown or not."""
         told = json.dumps([self.words, dict(self.target)], sort_keys=True)
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -104,7 +104,7 @@ class ConfigProblem(NamedTuple):
 
 
 class AgentConfigs(NamedTuple):
-    """All that was found. `read` are the files that were there."""
+    """All servers and problems found. `read` are the files that exist."""
 
     servers: tuple[FoundServer, ...] = ()
     problems: tuple[ConfigProblem, ...] = ()
@@ -119,10 +119,9 @@ class _Place(NamedTuple):
 
 
 def find_agent_servers(start_dir: Path, environ: Mapping[str, str], *, platform: str = sys.platform) -> AgentConfigs:
-    """The servers in the settings of the project around `start_dir` and of this user, in that order; never raises.
+    """The servers in the settings of the project around `start_dir` and of this user, in that order. Never raises.
 
-    A file that cannot be read is a problem, and so is an entry
-    that names neither a command nor a URL; all others are given.
+    A file that cannot be read, or an entry with neither a command nor a URL, becomes a problem; all others are returned.
     """
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     servers: list[FoundServer] = []
@@ -147,9 +146,9 @@ def find_agent_servers(start_dir: Path, environ: Mapping[str, str], *, platform:
 
 
 def servers_in(settings: Mapping[str, object], path: Path, environ: Mapping[str, str]) -> AgentConfigs:
-    """The servers in the settings of any agent, from a file at any place; `input:NAME` in `environ` is what a person gave.
+    """Return the servers in a settings file of any agent; `environ` gives `input:NAME` the value that a person entered.
 
-    Raises: ValueError where a member for servers is of the wrong shape.
+    Raises: ValueError where a member for servers has the wrong type.
     """
     place = _Place("the file", path, _any_agent)
     folder = Path(os.path.abspath(path)).parent  # noqa: PTH100
@@ -160,7 +159,7 @@ def servers_in(settings: Mapping[str, object], path: Path, environ: Mapping[str,
 
 
 def _any_agent(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
-    """Whichever member holds the servers."""
+    """Return the member that holds the servers, under any agent's key."""
     for entries in (_claude_code, _vs_code_own, _opencode, _codex, _zed):
         yield from entries(settings, start_dir)
 
@@ -173,7 +172,7 @@ def _add_servers(
     servers: list[FoundServer],
     problems: list[ConfigProblem],
 ) -> None:
-    """Read the entries; one that names no server is a problem."""
+    """Add each entry as a server, or as a problem."""
     for name, entry in entries[:MOST_SERVERS]:
         try:
             servers.append(_found_server(name, entry, place, environ, start_dir))
@@ -216,7 +215,7 @@ def _user(home: Path, environ: Mapping[str, str], platform: str) -> Iterator[_Pl
 
 
 def _folders(start_dir: Path, home: Path) -> Iterator[Path]:
-    """`start_dir` and the directories around it, up to the repository's; the home directory holds no project."""
+    """`start_dir` and its parents up to the repository's root, without the home directory."""
     start = Path(os.path.abspath(start_dir))  # noqa: PTH100  (resolve() would follow links)
     for folder in (start, *start.parents)[:MOST_PARENTS]:
         if folder == home and folder != start:
@@ -227,7 +226,7 @@ def _folders(start_dir: Path, home: Path) -> Iterator[Path]:
 
 
 def read_settings(path: Path) -> Mapping[str, Any] | None:
-    """The file's value; None when there is no file. Raises: OSError, ValueError."""
+    """Parse the file; None when it does not exist. Raises: OSError, ValueError."""
     try:
         if not path.is_file():
             return None
@@ -240,7 +239,7 @@ def read_settings(path: Path) -> Mapping[str, Any] | None:
         return None
     try:
         if path.suffix == ".toml":
-            import tomllib  # each run imports this module, for what it says of secrets
+            import tomllib  # imported here, since each run imports this module for its rules about secrets
 
             value = tomllib.loads(text)
         else:
@@ -248,7 +247,7 @@ def read_settings(path: Path) -> Mapping[str, Any] | None:
     except ValueError as wrong:
         if type(wrong) is not ValueError:
             raise
-        raise ValueError(str(json_fault(wrong))) from None  # an integer that Python does not read
+        raise ValueError(str(json_fault(wrong))) from None  # an integer with more digits than Python reads
     if not isinstance(value, dict):
         raise ValueError("expected an object")
     return value
@@ -262,7 +261,7 @@ def _problem_text(wrong: Exception) -> str:
     return str(wrong) or "nested too deeply"
 
 
-# --- where in them the servers stand
+# --- the member that holds the servers
 
 
 def _items_of_object(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, Any]]:
@@ -284,7 +283,7 @@ def _vs_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[
 
 
 def _vs_code_own(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
-    nested = settings.get("mcp")  # of its settings.json, where other things are called `mcp` too
+    nested = settings.get("mcp")  # settings.json uses `mcp` for other things too
     inside = nested if isinstance(nested, dict) and isinstance(nested.get("servers"), dict) else {}
     yield from _items_of_object(settings, "servers")
     yield from _items_of_object(inside, "servers")
@@ -313,11 +312,11 @@ def _claude_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tu
             yield from _mcp_servers(project, start_dir)
 
 
-# --- what an entry says
+# --- one entry
 
 
 def _found_server(name: str, entry: object, place: _Place, environ: Mapping[str, str], start_dir: Path) -> FoundServer:
-    """Raises: ValueError for an entry that names no server."""
+    """Build the server of an entry. Raises: ValueError when it names none."""
     if not name.strip():
         raise ValueError("a server needs a name")
     if not isinstance(entry, dict):
@@ -410,7 +409,9 @@ def _headers(
 def _expanded(
     text: str, environ: Mapping[str, str], folder: Path, used: dict[str, None], missing: dict[str, None]
 ) -> str:
-    """`${VAR}`, `${VAR:-default}`, `${env:VAR}` and the folders that editors know; the rest stays as it is, and is missing."""
+    """Expand `${VAR}`, `${VAR:-default}`, `${env:VAR}` and editors' folder variables; others stay and are added to the missing
+    ones.
+    """
     if "${" not in text:
         return text
 

@@ -1,8 +1,8 @@
-"""Which secrets may go where, and how a refusal is told.
+"""Decides which secrets may be sent where, and describes HTTP 401 and 403.
 
-A token goes to https or to this machine, never elsewhere and never along a redirect to another origin. A 401 or 403 is
-told in three lines: what the server said, which input to mend, and the command that looks closer. The surprising thing: what
-`mcptest login` stored is looked at again when a refusal is told, since a spec says nothing of it.
+A token is sent to https or to this machine only, and never along a redirect to another origin. The failure for a 401 or 403 has
+three lines: the server's answer, which setting to correct, and the command that diagnoses it. A `ServerSpec` does not say
+whether a token of `mcptest login` was sent, so the token store is read again for that message.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _PARAMETER = r'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,]+))'
 
 
 def check_secrets_may_go(spec: ServerSpec, *, with_token: bool = False) -> None:
-    """Raises: AuthFailed when a secret header, a token, or a password in the URL would travel in the clear over a network,
-    be it to a proxy alone. `with_token`: there is a token that the spec says nothing of.
+    """Raises: AuthFailed when a secret header, a token, or a password in the URL would be sent unencrypted over a network.
+
+    A proxy counts as a network. `with_token`: a stored token would be sent, which the spec does not mention.
     """
     assert spec.url is not None
     parts = urlsplit(spec.url)
@@ -49,8 +50,8 @@ def check_secrets_may_go(spec: ServerSpec, *, with_token: bool = False) -> None:
 
 
 def _check_proxy(spec: ServerSpec, what: str) -> None:
-    """Raises: AuthFailed when the proxy for a plain URL, which reads all that goes through it, is not on this machine."""
-    from mcptest_engine.servers.http_proxies import proxy_for  # few servers are asked in the clear
+    """Raises: AuthFailed when the proxy for an http URL, which can read everything, is on another machine."""
+    from mcptest_engine.servers.http_proxies import proxy_for  # rarely needed: secrets mostly go to https
 
     proxy = proxy_for(spec, spec.url or "")
     if proxy is None or is_loopback(urlsplit(proxy).hostname or ""):
@@ -64,7 +65,7 @@ def _check_proxy(spec: ServerSpec, what: str) -> None:
 
 
 def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
-    """The failure for HTTP 401 or 403; `challenge` is the `WWW-Authenticate` header."""
+    """Build the failure for HTTP 401 or 403; `challenge` is the `WWW-Authenticate` header."""
     assert spec.url is not None
     what, remedy, may_log_in = _input_to_mend(spec, challenge)
     advertised = _advertised(challenge)
@@ -79,7 +80,7 @@ def refused(spec: ServerSpec, status: int, challenge: str | None) -> AuthFailed:
 
 
 def takes_stored_token(spec: ServerSpec) -> bool:
-    """Whether a token of `mcptest login` would be sent: the suite shows no other way to say who it is."""
+    """Whether a token of `mcptest login` would be sent: the suite has no other credentials for this server."""
     own = spec.oauth is not None or spec.bearer_token_env is not None
     return spec.url is not None and not own and not any(name.lower() == "authorization" for name in spec.headers)
 
@@ -101,7 +102,7 @@ def _advertised(challenge: str | None) -> str:
 
 
 class _Mend(NamedTuple):
-    """What was the matter with what was sent, and what to do about it; `may_log_in` is as in `Refusal`."""
+    """What was wrong with the credentials, and how to fix it; `may_log_in` is as in `Refusal`."""
 
     what: str
     remedy: str
@@ -155,7 +156,7 @@ def _of_login(stored: StoredToken, challenge: str | None) -> _Mend:
 
 
 def _stored(spec: ServerSpec) -> StoredToken | None:
-    """What `mcptest login` keeps for this URL, where it was what was sent."""
+    """The stored token of this URL, where that was sent."""
     if spec.url is None or not takes_stored_token(spec):
         return None
     from mcptest_engine.servers import token_store

@@ -1,7 +1,7 @@
-"""The calls of a session: those that wait for their answers, the one timer that ends them, and the exchanges that they become.
+"""The waiting calls of a session, the one timer that ends them, and their finished exchanges.
 
-A timer for each call would cost more than the call's own bookkeeping. One timer stands at the earliest deadline instead; when
-it fires, the few waiting calls are looked through. Answered calls never touch it.
+A timer for each call would cost more than the call's own bookkeeping. Instead, one timer is set to the earliest deadline. When
+it fires, the few waiting calls are checked. Answered calls never touch it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _MOST_EXTENDED_SECONDS = 1.0
 
 
 class Fault(NamedTuple):
-    """What happens to an answer on purpose: the suite's `fault:`.
+    """A deliberate fault of the suite's `fault:`, applied to an answer.
 
-    `kind` is "drop_response" (the answer is taken away when it has come), "disconnect" (the connection is cut when the answer
-    comes) or "delay" (it counts as come `delay_seconds` later). An answer that is not what is `wanted` is not taken away.
+    `kind` is "drop_response" (discard the answer), "disconnect" (close the connection when the answer arrives) or "delay"
+    (deliver it `delay_seconds` later). Only an answer that is `wanted` is discarded.
     """
 
     kind: str
@@ -41,11 +41,11 @@ class Fault(NamedTuple):
 
 
 class Call:
-    """A request on its way.
+    """A request that waits for its answer.
 
-    `params` is what was sent, `_meta` included. `sent_at` and `done_at` are monotonic seconds; `http` is what came with the
-    answer, `headers` what this one request carries beyond the session's; `size` how many bytes the answer had; `behind` as in
-    `Exchange`.
+    `params` is what was sent, `_meta` included. `sent_at` and `done_at` are monotonic seconds. `http` is status and headers of
+    the answer, `headers` what this request carries beyond the session's headers. `size` is the answer's length in bytes.
+    `behind` as in `Exchange`.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Call:
 
     @property
     def tool_or_method(self) -> dict[str, Any]:
-        """{"tool": …}, or {"method": …} of what calls none."""
+        """{"tool": …}, or {"method": …} for a call of no tool."""
         if self.method == "tools/call" and self.params is not None:
             return {"tool": str(self.params.get("name"))}
         return {"method": self.method}
@@ -92,12 +92,12 @@ class Call:
 class Exchange:
     """One call and its answer.
 
-    `answer` is the JSON-RPC response object as the server sent it, `result` or `error` inside. `duration_ms` runs from
-    handing the request over to the arrival of the answer's last byte; reading it is not counted. `http` is
-    {"status", "headers"} over HTTP, header names in lower case, else None. `size` is how many bytes the answer came in.
-    `behind` says how much of that time went by until an answer to an earlier call came, and to which: {"ms", and "tool", or the
-    "method" of what calls no tool}; None under 1 ms. `refusal` is the failure of a call that HTTP refused, which has an empty
-    `answer`; only `Session.heard` gets such.
+    `answer` is the JSON-RPC response object as the server sent it, with `result` or `error`. `duration_ms` runs from passing
+    the request to the transport until the answer's last byte arrived; parsing is not counted. `http` is {"status", "headers"}
+    over HTTP, header names in lower case, else None. `size` is the answer's length in bytes. `behind` says how much of the time
+    passed before the answer to an earlier call arrived, and which call: {"ms", and "tool" or "method"}; None under 1 ms.
+    `refusal` is the failure of a call that was refused over HTTP, with an empty `answer`; only `Session.heard` receives such
+    exchanges.
     """
 
     method: str
@@ -111,7 +111,7 @@ class Exchange:
 
 
 class OpenSession(Protocol):
-    """The session, as its opening, its stateless calls, its lists and its gate see it. `Session` says what each member is."""
+    """The parts of `Session` that its opening, stateless calls, lists and gate use. They are described there."""
 
     spec: ServerSpec
     stateless: bool
@@ -155,9 +155,10 @@ class OpenSession(Protocol):
 
 
 class Calls:
-    """Waiting calls by id. Ids count up from 1 and are never used twice in a session.
+    """Waiting calls by id.
 
-    `given_up` are those that were answered too late or never, by id: the `tool_or_method` of each.
+    Ids count up from 1 and are never reused in a session. `given_up` holds the `tool_or_method` of each call that was not
+    answered in time, by id.
     """
 
     def __init__(self, on_timeout: Callable[[Call], None]) -> None:
@@ -176,7 +177,7 @@ class Calls:
         return iter(tuple(self._waiting.values()))
 
     def start(self, method: str, timeout_seconds: float) -> Call:
-        """A new call, waiting from now on."""
+        """Make a new call, waiting from now on."""
         call = Call(self._next_id, method, timeout_seconds, self._loop.create_future())
         self._next_id += 1
         self._waiting[call.id] = call
@@ -185,17 +186,17 @@ class Calls:
         return call
 
     def get(self, call_id: object) -> Call | None:
-        """The waiting call of this id; `true` is not 1, though `1.0` is, as in JSON."""
+        """Return the waiting call of this id. `true` is not 1, but `1.0` is, as in JSON."""
         if type(call_id) is int or type(call_id) is float:
             return self._waiting.get(cast("int", call_id))
         return None
 
     def was_issued(self, call_id: object) -> bool:
-        """Whether a call of this id was ever made; when it no longer waits, an answer to it comes late."""
+        """Whether a call ever had this id; if it waits no longer, an answer to it is late."""
         return type(call_id) is int and 0 < call_id < self._next_id
 
     def drop(self, call: Call) -> None:
-        """The call waits no longer."""
+        """Stop waiting for the call."""
         self._waiting.pop(call.id, None)
 
     def stop(self) -> None:
@@ -215,8 +216,8 @@ class Calls:
         now = monotonic()
         stalled = now - self._timer_at
         if stalled > OUR_STALL_SECONDS:
-            # We were busy with something else: an answer may lie in the pipe, and our time is not the server's. Only so often,
-            # since it may be the server that keeps us busy.
+            # This process was busy: an answer may be in the pipe, unread. Only so often, since the server itself may be what
+            # keeps it busy.
             for call in self:
                 call.deadline = min(
                     call.deadline + stalled, call.sent_at + call.timeout_seconds + _MOST_EXTENDED_SECONDS

@@ -1,7 +1,7 @@
-"""What a server offers: its lists, all pages of them, one by one or as a `Catalog`.
+"""Lists what a server offers, all pages, one list at a time or as a `Catalog`.
 
-Paging is followed only here, on request: a suite's `tools/list` is one request and sees one page. Entries are handed on as
-sent. The surprising thing: a server that pages for ever is cut off with an error rather than believed.
+Pages are followed only here: a suite's `tools/list` is one request and returns one page. Entries are returned as sent. A server
+that pages without end is stopped with an error.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ MEMBERS = {
 
 
 LISTS = {"tools": "tools", "resources": "resources", "resources/templates": "resources", "prompts": "prompts"}
-"""What can be listed, and the capability that says so."""
+"""The lists, each with the capability that announces it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
-    """Everything that a server offers; entries as it sent them, in its order.
+    """Everything that a server offers; entries as sent, in its order.
 
-    `errors` says by list ("tools", "resources/templates", …) why one that it declares could not be read.
+    `errors` says, by list ("tools", "resources/templates", …), why a declared list could not be read.
     """
 
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -60,7 +60,7 @@ async def read_catalog(
     timeout_seconds: float | None = None,
     known: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
 ) -> Catalog:
-    """All lists that the server declares, asked for at once, but for those that are `known` by now.
+    """Read all lists that the server declares, at the same time, except those in `known`.
 
     Raises: ServerError when its tools cannot be listed.
     """
@@ -94,10 +94,10 @@ async def read_catalog(
 async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | None = None) -> list[dict[str, Any]]:
     """Every entry of "tools", "resources", "prompts" or "resources/templates", in the server's order.
 
-    `timeout_seconds` holds for each page; None takes the spec's. Raises: ServerError when the server answers with an error,
-    ProtocolBroken for a page that is no list, a cursor that comes again, or more than 1,000 pages; and what a call raises.
-    An empty `nextCursor` ends the list as a missing one does: many servers write one on their last page. A server that has
-    no method `resources/templates/list` has no templates: no capability says whether it has.
+    `timeout_seconds` holds for each page; None means the spec's time. Raises: ServerError when the server answers with an
+    error, ProtocolBroken for a page that is no list, a cursor that comes again, or more than 1,000 pages; and what a call
+    raises. An empty `nextCursor` ends the list as a missing one does: many servers write one on their last page. A server that
+    has no method `resources/templates/list` has no templates: no capability says whether it has.
     Source: MCP 2025-11-25, server/utilities/pagination.
     """
     method, member = f"{what}/list", MEMBERS[what]

@@ -16,7 +16,7 @@ _CERTIFICATE_SUFFIXES = frozenset({".pem", ".crt", ".cer"})
 
 
 def trusted_certificates(spec: ServerSpec) -> ssl.SSLContext:
-    """What `http.verify` trusts. Raises: ServerDidNotStart."""
+    """Load the certificates that `http.verify` names. Raises: ServerDidNotStart."""
     import httpx2
 
     verify = spec.http.verify
@@ -45,7 +45,7 @@ def _certificates_name(verify: bool | str) -> str:
 
 
 def _trusting(path: Path) -> ssl.SSLContext:
-    """The authorities of a file, or of a directory's files; OpenSSL alone would want the latter named by their hashes."""
+    """Trust the authorities of a file, or of all files of a directory; OpenSSL alone requires file names that are hashes."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if not path.is_dir():
         context.load_verify_locations(cafile=path)
@@ -58,5 +58,5 @@ def _trusting(path: Path) -> ssl.SSLContext:
 
 
 def cannot_start(spec: ServerSpec, clause: str) -> ServerDidNotStart:
-    """The error of a server whose spec cannot be used; `clause` says why."""
+    """Build the error for a server whose spec cannot be used; `clause` is the reason."""
     return ServerDidNotStart(f'server "{spec.name}" did not start: {clause}', server=spec.name, clause=clause)

@@ -1,9 +1,9 @@
-"""One child process from start to reaping: its pipes, its exit, its process group.
+"""One child process from its start until it is reaped: its pipes, its exit, its process group.
 
-The process leads a session of its own, so that its group can be signalled as a whole and the terminal's Ctrl-C does not
-reach it. `subprocess` is used directly rather than through the loop, which buys two things: the group is known to the
-guardian before the loop gets a turn, and the caller may write to the child at once. The surprising thing: the group is
-killed while its dead leader is still unreaped, for only then is its number certain to be nobody else's.
+The process leads a session of its own, so that its whole group can be signalled and the terminal's Ctrl-C does not reach it.
+`subprocess` is used directly, not through the event loop: so the guardian knows the group before the loop runs on, and the
+caller may write to the child at once. The group is killed before its dead leader is reaped, because only then its number cannot
+belong to another process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BY_HAND_SECONDS = 0.5
 
 
 class Child:
-    """A running program. `stdin`, `stdout`, `stderr` are our ends, not blocking; who uses them closes them.
+    """A running program. `stdin`, `stdout`, `stderr` are our ends, not blocking; the caller closes them.
 
     `exited` is done once the process is reaped and nothing of its group is left.
     Raises: ServerDidNotStart when the program cannot be run.
@@ -65,24 +65,24 @@ class Child:
 
     @property
     def signal(self) -> str | None:
-        """The name of the signal that ended it."""
+        """The name of the signal that ended it, None when none did."""
         code = self._process.returncode
         return signal_name(-code) if code is not None and code < 0 else None
 
     async def stop(self, grace_seconds: float, *, by_signal: bool = False) -> str:
-        """Wait for the exit, then ask, then force, each with its grace; how far it had to go: "eof", "SIGTERM", "SIGKILL".
+        """Wait for the exit, then send SIGTERM, then SIGKILL, each after its grace; return the last step: "eof", "SIGTERM",
+        "SIGKILL".
 
-        `by_signal`: ask at once, since it does not end with its stdin.
-
-        The caller has closed `stdin`, which is how MCP tells a server to go (2025-11-25, lifecycle#shutdown). A caller that
-        is cancelled meanwhile leaves no process behind either: it is killed and reaped on the spot.
+        `by_signal`: send SIGTERM at once, for a program that ignores the end of its stdin. The caller has closed `stdin`, which
+        is how MCP asks a server to exit (2025-11-25, lifecycle#shutdown). If the caller is cancelled meanwhile, the process is
+        killed and reaped at once.
         """
         try:
             if not by_signal and await self._wait(grace_seconds):
                 return "eof"
             for signum in (signal.SIGTERM, signal.SIGKILL):
                 self._signal(signum)
-                self._signal(signal.SIGCONT)  # one that is stopped hears of no end but SIGKILL
+                self._signal(signal.SIGCONT)  # a stopped process reacts to SIGKILL only
                 if await self._wait(grace_seconds if signum is signal.SIGTERM else _LAST_WAIT_SECONDS):
                     break
             return signum.name
@@ -91,7 +91,7 @@ class Child:
                 self._kill_now()
 
     def _end_by_hand(self) -> None:
-        """End the group because a person wants it: asked, and killed after a moment. Its calls fail as with any end."""
+        """End the group because a person requested it: SIGTERM, then SIGKILL. Its calls fail as with any exit."""
         if self._process.returncode is None:
             self._is_ended_by_hand = True
             self._signal(signal.SIGTERM)
@@ -99,19 +99,19 @@ class Child:
             self._loop.call_later(_BY_HAND_SECONDS, self._signal, signal.SIGKILL)
 
     def _kill_now(self) -> None:
-        """Kill and reap without the loop, which may be about to close; a killed process is gone in a millisecond."""
+        """Kill and reap without the loop, which may be about to close; a killed process exits within a millisecond."""
         self._signal(signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WAIT_SECONDS)
             self._reap()
 
     def _signal(self, signum: int) -> None:
-        """Signal the group, unless its leader is reaped: then the rest was killed, and the number may be another's."""
+        """Signal the group, unless its leader is reaped: then the group is dead, and its number may be reused."""
         if self._process.returncode is None:
             guardian.kill_group(self.pid, signum)
 
     def ending(self, how_far: str = "") -> Ending | None:
-        """How it ended, None while it runs."""
+        """How the process ended, None while it runs."""
         if self._process.returncode is None:
             return None
         code, name = self.exit_code, self.signal
@@ -136,11 +136,11 @@ class Child:
         if hasattr(os, "waitid"):
             with contextlib.suppress(ChildProcessError):
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        else:  # macOS before Python 3.13: only reaping it tells of the exit, so what is left of the group goes at once
+        else:  # macOS before Python 3.13: only reaping reports the exit, so the rest of the group is killed at once
             self._process.wait()
             guardian.kill_group(self.pid)
             guardian.forget(self.pid)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` sees to the group
+        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` kills the group
             self._loop.call_soon_threadsafe(self._reap)
 
     def _reap(self) -> None:
@@ -159,7 +159,7 @@ class Child:
 
 
 def _spawned(spec: ServerSpec) -> tuple[subprocess.Popen[bytes], int]:
-    """The process, and our end of its stdin: a pipe of our making, which the guardian hears of before the process is there."""
+    """Start the process; return it and our end of its stdin, a pipe that the guardian knows before the process exists."""
     assert spec.command is not None
     theirs, ours = os.pipe()
     guardian.starting(theirs)
@@ -187,7 +187,7 @@ def _spawned(spec: ServerSpec) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def _taken(pipe: IO[bytes] | None) -> int:
-    """Our end as a bare descriptor: a file object would close it a second time, when it may be somebody else's."""
+    """Duplicate our end as a bare descriptor: the file object would close it a second time, when the number may be reused."""
     assert pipe is not None
     descriptor = os.dup(pipe.fileno())
     pipe.close()

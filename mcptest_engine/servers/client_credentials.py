@@ -1,4 +1,4 @@
-"""A token for a program: OAuth client credentials, as a suite's `auth.oauth` names them. Source: RFC 6749 section 4.4."""
+"""OAuth client credentials: a token for a program, as a suite's `auth.oauth` asks for. Source: RFC 6749 section 4.4."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _MENDED_BY_CLIENT = ("invalid_client", "unauthorized_client", "invalid_grant", "
 
 
 class ClientCredentials:
-    """The suite's `auth.oauth`: a token for a client id and a secret, kept in memory. Source: RFC 6749 section 4.4.
+    """The suite's `auth.oauth`: gets a token for a client id and a secret, and holds it in memory. Source: RFC 6749 section
+    4.4.
 
-    Without a `token_endpoint` the first request goes out bare, and the server's refusal says where tokens come from.
+    Without a `token_endpoint` the first request is sent without a token, and the server's refusal leads to the token endpoint.
     """
 
     def __init__(self, spec: ServerSpec, oauth: Mapping[str, Any], clock: Callable[[], float] = time.time) -> None:
@@ -63,14 +64,14 @@ class ClientCredentials:
         return await self._fresh(grant, None)
 
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:
-        """Another token, asked for once however many requests were refused."""
+        """Another token, requested once however many requests were refused."""
         grant = self._grant
         if grant is not None and grant.access_token != refused:
             return grant.access_token
         return await self._fresh(grant, response)
 
     async def aclose(self) -> None:
-        """Nothing: a token that is only in memory may be lost."""
+        """Do nothing: a token in memory need not be saved."""
 
     async def _fresh(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
         async def renew() -> None:
@@ -102,11 +103,11 @@ class ClientCredentials:
             if not resource or wrong.code not in _TRY_WITHOUT_RESOURCE:
                 raise
         grant = await request_token(http, endpoint, form, self._client, self._redact)
-        self._resource = None  # an authorization server that does not know RFC 8707, and minds
+        self._resource = None  # an authorization server that does not know RFC 8707 and refuses `resource`
         return grant
 
     async def _discovered(self, http: OAuthHttp, refusal: httpx2.Response) -> Grant:
-        """The token of the authorization server that the refusal leads to; from then on that is asked directly."""
+        """Get a token from the authorization server that the refusal names; later tokens are requested there directly."""
         from mcptest_engine.servers.oauth_flow import Challenge, Flow
 
         async def request_grant(http: OAuthHttp) -> Grant:
@@ -132,7 +133,7 @@ class ClientCredentials:
         return grant
 
     def _remark_elsewhere(self, endpoint: str) -> None:
-        """Whoever runs the server under test chose who is shown the secret: where that is not the server itself, it is said."""
+        """Add a remark when the secret was sent to another origin than the server's: the server chose that endpoint."""
         if not same_origin(httpx2.URL(endpoint), httpx2.URL(self._spec.url or "")):
             self.remarks.append(
                 f"names the token endpoint {shown_url(endpoint)}, at another origin; the client secret was sent there; "

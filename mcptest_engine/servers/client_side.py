@@ -1,8 +1,7 @@
-"""What this client answers when the server asks: the canned answers of the suite's `client:`.
+"""Answers a server's requests with the canned answers of the suite's `client:`.
 
-Pure but for counting which answer of a list comes next. Nothing is made up: a request that the suite did not declare is
-refused with -32601. The surprising thing: a bare `accept` is completed with the defaults of the schema that the server asks to
-have filled in, since that is what a person who just presses Enter would send.
+The only state is which answer of a list comes next. Nothing is made up: a request that the suite did not declare is refused
+with -32601. A bare `accept` is completed with the defaults of the requested schema, as if a person had just pressed Enter.
 Source: MCP 2025-11-25, client/sampling, client/elicitation, client/roots; SEP-1034 (elicitation defaults).
 """
 
@@ -22,18 +21,18 @@ CANNED_MODEL = "mcptest-canned"
 
 
 class ClientSide:
-    """The canned answers of one session; lists of them are worked through in order, and the last one repeats."""
+    """The canned answers of one session; lists are used in order, and their last answer repeats."""
 
     def __init__(self, client: Mapping[str, Any]) -> None:
         self._client = client
         self._taken: dict[str, int] = {}
 
     def declares(self, method: str) -> bool:
-        """Whether the suite says how `method` is answered."""
+        """Whether the suite gives an answer to `method`."""
         return CLIENT_METHODS.get(method) in self._client
 
     def answer(self, method: str, params: Any) -> dict[str, Any]:
-        """{"result": …} or {"error": …} for a request of the server."""
+        """Build {"result": …} or {"error": …} for a request of the server."""
         if method == "ping":
             return {"result": {}}
         key = CLIENT_METHODS.get(method)
@@ -51,7 +50,7 @@ class ClientSide:
         return {"result": _sampled(canned) if key == "sampling" else _elicited(canned, params)}
 
     def answers_to(self, requests: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The `inputResponses` for a result that asks for input, or None when one of them is not declared or is refused.
+        """Build the `inputResponses` for a result that asks for input; None when one of them is not declared, or is refused.
 
         Source: MCP 2026-07-28, SEP-2322.
         """
@@ -73,7 +72,7 @@ class ClientSide:
 
 
 def _sampled(canned: Any) -> dict[str, Any]:
-    """A `CreateMessageResult`: a text stands for its content, and what is not said is filled in."""
+    """Build a `CreateMessageResult`: a text becomes its content, and missing members are filled in."""
     given = canned if isinstance(canned, dict) else {"content": canned}
     content = given.get("content")
     if isinstance(content, str):
@@ -82,7 +81,7 @@ def _sampled(canned: Any) -> dict[str, Any]:
 
 
 def _elicited(canned: Any, params: Any) -> dict[str, Any]:
-    """An `ElicitResult`; accepting without a content of one's own takes the defaults of a form."""
+    """Build an `ElicitResult`; `accept` without content takes the defaults of the form."""
     given = dict(canned) if isinstance(canned, dict) else {"action": canned}
     is_form = isinstance(params, dict) and params.get("mode", "form") == "form"
     if given.get("action") == "accept" and is_form:

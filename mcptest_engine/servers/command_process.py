@@ -1,8 +1,8 @@
-"""One command of a hook or of a scorer: started without a shell in a process group of its own, fed, listened to, and ended.
+"""One command of a hook or of a scorer: started without a shell in its own process group, fed, read, and ended.
 
-What a command leaves running, such as a fixture server in the background, may live on until its bracket closes (`end`), and
-no longer. The surprising thing: the command's own process is then left unreaped, since only that keeps the number of its
-group from being given to somebody else, and what is left of the group goes on being read, since it may log to our pipe.
+What a command leaves running, such as a fixture server in the background, may run until `end`, and no longer. Until then, the
+command's own process is not reaped: only that keeps the number of its group from being reused. The rest of the group is still
+read, since it may write to our pipe.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 OUTPUT_KEPT_BYTES = 64 * 1024
 LARGEST_ANSWER_BYTES = 1024 * 1024
 GRACE_SECONDS = 0.5
-"""Between asking a process group to end and killing it."""
+"""The time between SIGTERM and SIGKILL."""
 
-_UNSURE = (
-    4096  # characters kept beyond what is shown: where the older is cut off, the second half of a secret may stand
-)
+_UNSURE = 4096  # characters stored beyond what is shown: a cut may leave the second half of a secret there
 _READ_BYTES = 64 * 1024
 _READS_A_TURN = 16
 _LAST_WORDS_SECONDS = 0.2  # for what the command's own children still write, as with `exec > >(tee log)`
@@ -44,11 +42,11 @@ _SIGNAL_0 = 0
 
 
 class NotStarted(Exception):
-    """The command could not be run. `str()` is a clause without its subject: "could not be started: …"."""
+    """The command could not be started. `str()` is a clause without its subject: "could not be started: …"."""
 
 
 class Tail:
-    """The end of what was written, whatever its length."""
+    """The last part of what was written."""
 
     def __init__(self) -> None:
         self._kept = bytearray()
@@ -62,19 +60,19 @@ class Tail:
             self._cut = True
 
     def text(self, redact: Callable[[str], str]) -> str:
-        """The last 64 KiB of it; secrets are taken out before anything is cut off."""
+        """The last 64 KiB; secrets are removed before the text is cut."""
         text = redact(self._kept.decode("utf-8", "replace"))
         return text[_UNSURE if self._cut else 0 :][-OUTPUT_KEPT_BYTES:]
 
 
 class CommandProcess:
-    """A command that was just started. `wait`, then `end`, must be awaited, whatever happened.
+    """A started command. `wait`, then `end`, must be awaited in every case.
 
-    With `stdin` (a JSON document) what it prints is its `answer`, of which no more is kept than one byte over the largest, and
-    `output` only what it writes on stderr; without, its stdin is empty and `output` holds both. `flooded` is done when the
-    answer is larger than it may be. `exit_code` is None, and `signal` names it, when a signal ended it. `cwd` None is the
-    directory that mcptest was started in. `kind` and `name` are for the list
-    of what runs. Raises: NotStarted. Must be made in a running loop.
+    With `stdin` (a JSON document), stdout is its `answer`, of which at most one byte over the limit is stored, and `output` is
+    stderr only. Without, its stdin is empty and `output` holds both. `flooded` is done when the answer exceeds the limit.
+    `exit_code` is None, and `signal` is set, when a signal ended it. `cwd` None is the directory in which mcptest was started.
+    `kind` and `name` are for the list of processes. Must be made in a running loop.
+    Raises: NotStarted.
     """
 
     def __init__(
@@ -109,14 +107,14 @@ class CommandProcess:
             self._listen()
             self._feed()
             self._watch_exit()
-        except BaseException:  # no descriptor is left: what cannot be listened to must not run
+        except BaseException:  # no descriptor is left: a command that cannot be read must not run
             self._abandon()
             raise
 
     async def wait(self, timeout_seconds: float, *, unless_flooded: bool = False) -> bool:
-        """Wait for the command's own end; false when it took too long. Its whole group is killed then, or on cancellation.
+        """Wait for the command to end; false when the time ran out. Its whole group is killed then, and on cancellation.
 
-        `unless_flooded`: it is killed as well as soon as its answer is larger than it may be.
+        `unless_flooded`: kill it also when its answer exceeds the limit.
         """
         ends = (self._exited, self.flooded) if unless_flooded else (self._exited,)
         try:
@@ -134,12 +132,12 @@ class CommandProcess:
             self._listening = False
 
     async def end(self) -> None:
-        """End what the command left running: asked first, killed if that is not enough. A second call does nothing."""
+        """End what the command left running: SIGTERM, then SIGKILL. A second call does nothing."""
         if self._ended:
             return
         self._signal_group(signal.SIGTERM)
         self._signal_group(signal.SIGCONT)
-        self._reap()  # the group keeps its number as long as anything is left of it
+        self._reap()  # the group keeps its number while any process of it exists
         try:
             for _ in range(int(GRACE_SECONDS / _POLL_SECONDS)):
                 if not _lives(self._pid):
@@ -149,7 +147,7 @@ class CommandProcess:
             self._let_go()
 
     def _end_by_hand(self) -> None:
-        """A person ends it, or what it left running."""
+        """End the group because a person requested it."""
         self._signal_group(signal.SIGTERM)
         self._signal_group(signal.SIGCONT)
         self._loop.call_later(GRACE_SECONDS, lambda: None if self._ended else self._signal_group(signal.SIGKILL))
@@ -157,7 +155,7 @@ class CommandProcess:
     async def _kill(self) -> None:
         try:
             self._signal_group(signal.SIGTERM)
-            self._signal_group(signal.SIGCONT)  # one that is stopped hears of no end but SIGKILL
+            self._signal_group(signal.SIGCONT)  # a stopped process reacts to SIGKILL only
             await asyncio.wait((self._exited,), timeout=GRACE_SECONDS)
         finally:
             self._signal_group(signal.SIGKILL)
@@ -170,18 +168,18 @@ class CommandProcess:
             guardian.kill_group(self._pid, signum)
 
     def _reap(self) -> None:
-        """Take the exit of a command that has ended, or was killed and is about to."""
+        """Reap a command that has ended, or that was killed and is about to end."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WAIT_SECONDS)
             self._note_exit()
 
     def _let_go(self) -> None:
-        """Kill whatever is left of the group, and forget it."""
+        """Kill the rest of the group, and stop watching it."""
         if self._ended:
             return
         self._ended = True
         stop_listing(self._listed)
-        if _exists(self._pid):  # its number is still its own
+        if _exists(self._pid):  # the number is still the group's own
             guardian.kill_group(self._pid)
         if self._process.returncode is not None:
             guardian.forget(self._pid)
@@ -209,13 +207,13 @@ class CommandProcess:
         if hasattr(os, "waitid"):
             with contextlib.suppress(ChildProcessError):
                 os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
-        else:  # macOS before Python 3.13: only reaping it tells of the exit
+        else:  # macOS before Python 3.13: only reaping reports the exit
             self._process.wait()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` sees to the group
+        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` kills the group
             self._loop.call_soon_threadsafe(self._note_exit)
 
     def _note_exit(self) -> None:
-        """The command has ended: take note how, without reaping it where that can be."""
+        """Store how the command ended, without reaping it where the system allows that."""
         if self._pidfd >= 0:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
@@ -232,10 +230,10 @@ class CommandProcess:
         self._exited.set_result(None)
 
     def _code_unreaped(self) -> int:
-        """The exit code, or the negative signal, of a command that has ended; it is left for `_reap`."""
+        """The exit code, or the negative signal, of a command that has ended; it is not reaped."""
         try:
             found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
-        except ChildProcessError:  # whoever started us had SIGCHLD ignored: the system has reaped it
+        except ChildProcessError:  # the parent of mcptest had SIGCHLD ignored: the system has reaped it
             return self._process.wait()
         assert found is not None
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
@@ -257,7 +255,7 @@ class CommandProcess:
         self.output.add(data)
 
     def _add_answer(self, data: bytes) -> None:
-        room = LARGEST_ANSWER_BYTES + 1 - len(self.answer)  # one more than it may be tells that it was more
+        room = LARGEST_ANSWER_BYTES + 1 - len(self.answer)  # one byte over the limit shows that there was more
         self.answer += data[:room]
         if len(data) >= room and not self.flooded.done():
             self.flooded.set_result(None)
@@ -277,7 +275,7 @@ class CommandProcess:
                 self._readers[descriptor](data)
 
     def _drain(self) -> None:
-        """Read what was left in the pipes; what still holds them writes no more."""
+        """Read what is left in the pipes, then close them."""
         for descriptor in tuple(self._readers):
             self._read(descriptor)
 
@@ -289,14 +287,14 @@ class CommandProcess:
             self._silent.set_result(None)
 
     def _feed(self) -> None:
-        """Write as much as the pipe takes, and the rest when it takes more. The command need not read any of it."""
+        """Write what fits in the pipe, and the rest when there is room. The command need not read it."""
         try:
             while self._unwritten:
                 self._unwritten = self._unwritten[os.write(self._stdin, self._unwritten) :]
         except BlockingIOError:
             self._loop.add_writer(self._stdin, self._feed)
             return
-        except OSError:  # it has closed its stdin, or is gone
+        except OSError:  # it has closed its stdin, or ended
             pass
         self._close_stdin()
 
@@ -310,7 +308,7 @@ class CommandProcess:
 def _started(
     argv: Sequence[str], env: Mapping[str, str], *, separate: bool, cwd: str | None
 ) -> tuple[subprocess.Popen[bytes], int]:
-    """The process, and our end of its stdin: a pipe in either case, by which the guardian knows it before it has a number."""
+    """Start the process; return it and our end of its stdin, a pipe by which the guardian knows it before it has a number."""
     theirs, ours = os.pipe()
     guardian.starting(theirs)
     try:
@@ -340,8 +338,8 @@ _SHELL = frozenset("|&;<>$`")
 
 
 def _reason(program: str, env: Mapping[str, str], wrong: OSError | ValueError, cwd: str | None) -> str:
-    """Why a program cannot be run: what was looked for, where, and what to do."""
-    # `subprocess` names the directory in `filename` when it is `cwd` that failed, and the program otherwise.
+    """Why a program cannot be started, and how to fix it."""
+    # `subprocess` puts the directory into `filename` when `cwd` failed, and the program otherwise.
     if cwd is not None and isinstance(wrong, OSError) and wrong.filename == cwd:
         return f"its cwd `{cwd}` is not a directory that can be entered"
     if isinstance(wrong, FileNotFoundError):
@@ -380,7 +378,7 @@ def _missing(program: str, cwd: str | None) -> str:
 
 
 def _taken(descriptor: int) -> int:
-    """A descriptor of our own for the same pipe: the file object would close its own a second time."""
+    """Duplicate the descriptor of a pipe: the file object would close its own a second time."""
     own = os.dup(descriptor)
     os.set_blocking(own, False)
     return own
@@ -389,13 +387,13 @@ def _taken(descriptor: int) -> int:
 def _exists(pgid: int) -> bool:
     try:
         os.killpg(pgid, _SIGNAL_0)
-    except (ProcessLookupError, PermissionError):  # macOS says EPERM for a group of zombies
+    except (ProcessLookupError, PermissionError):  # macOS reports EPERM for a group of zombies
         return False
     return True
 
 
 def _lives(pgid: int) -> bool:
-    """Whether something of the group still runs; in many containers nobody reaps orphans, and they stay as zombies."""
+    """Whether a process of the group still runs. In many containers nobody reaps orphans: zombies do not count."""
     if not _exists(pgid):
         return False
     states = [state for state in map(_process_state, Path("/proc").glob("[0-9]*/stat")) if state]
@@ -403,7 +401,7 @@ def _lives(pgid: int) -> bool:
 
 
 def _process_state(stat: Path) -> tuple[str, int] | None:
-    """The state and the process group of a process, None when it is gone. Source: proc_pid_stat(5)."""
+    """The state and the process group of a process, None when it does not exist. Source: proc_pid_stat(5)."""
     try:
         letter, _parent, group, *_ = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""The messages of server failures: stdio and HTTP use the same sentences.
+"""The messages of server failures; stdio and HTTP use the same sentences.
 
-Inside `servers/` a failure is a `CallFailed`: a clause without its subject ("exited with code 3 …"). It becomes a sentence
-when it is known who called: `server "x" exited …` for a call, `server "x" did not start: it exited …` for the handshake.
+Inside `servers/` a failure is a `CallFailed`: a clause without its subject ("exited with code 3 …"). It becomes a sentence when
+the caller is known: `server "x" exited …` for a call, `server "x" did not start: it exited …` for the handshake.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.spec import ServerSpec
 
 BY_HAND = "was ended by hand"
-"""The clause of what a person ended."""
+"""The clause for a server that a person ended."""
 _E = TypeVar("_E", bound=ServerError)
 _ENOEXEC = errno.ENOEXEC
 _VARIABLE = lazy_pattern(r"[A-Z][A-Z0-9_]{2,}")
@@ -53,15 +53,16 @@ class Ending:
 
     @property
     def short(self) -> str:
-        """The end in two words, as of a `ServerError`."""
+        """The end in two words, as in a `ServerError`."""
         return ServerError("", server="", exit_code=self.exit_code, signal=self.signal).short
 
 
 class CallFailed(Exception):
-    """A call that came to nothing. `error` is the public class; `clause` lacks its subject and the method's name.
+    """A call without a usable answer.
 
-    `short` is the cause in two or three words, where nothing else says it. `own_limit`: the suite's `http.timeout` ended it,
-    and not the time of the call. `unreached` is why there was no connection, where that is the failure.
+    `error` is the public class; `clause` lacks its subject and the method's name. `short` is the cause in two or three words,
+    where nothing else says it. `own_limit`: the suite's `http.timeout` ended the call, not its own timeout. `unreached` is why
+    there was no connection, where that is the failure.
     """
 
     def __init__(
@@ -89,9 +90,10 @@ class CallFailed(Exception):
     def during(
         self, method: str, *, server: str, stderr_tail: str, last: str | None = None, seconds: float | None = None
     ) -> ServerError:
-        """The public error for a call of `method`, which waited `seconds` where that says why a person ended the server.
+        """The public error for a call of `method`.
 
-        `last` is the start of the last message of a server that died.
+        `seconds` is how long it waited, for a server that a person ended. `last` is the start of the last message of a server
+        that died.
         """
         clause, after = self.clause, ""
         if self.error is ServerDied:
@@ -132,7 +134,7 @@ class CallFailed(Exception):
 
 
 def is_refusal(http: Mapping[str, object] | None) -> bool:
-    """Whether an HTTP response says no: the status is not one of success."""
+    """Whether the status of an HTTP response is no success."""
     status = None if http is None else http.get("status")
     return isinstance(status, int) and not 200 <= status < 300
 
@@ -142,8 +144,8 @@ def timed_out(
 ) -> CallFailed:
     """No answer in time.
 
-    `noise` is what came instead, `unfinished` the start of a line whose end did not come, `refused` the request that the server
-    made meanwhile and that this client had not declared.
+    `noise` is what came instead, `unfinished` the start of a line that did not end, `refused` the server's request that this
+    client had not declared.
     """
     hint = None if noise is None else f"output in place of an answer: {noise}"
     if refused is not None:
@@ -154,35 +156,35 @@ def timed_out(
 
 
 def answer_lost(method: str, kind: str) -> CallFailed:
-    """The answer came, and the test's own `fault` took it away."""
+    """The answer arrived, and the test's own `fault` discarded it."""
     told = "cut off by" if kind == "disconnect" else "dropped by"
     return CallFailed(AnswerLost, f'had its answer to "{method}" {told} `fault: {kind}`')
 
 
 def broken_answer(method: str, fault: str, shown: str) -> CallFailed:
-    """An answer to a known call that is not the protocol's; `shown` is its start."""
+    """An answer that breaks the protocol; `shown` is its start."""
     return CallFailed(ProtocolBroken, f'broke the protocol in its answer to "{method}": {fault}: {shown}')
 
 
 def too_large(limit_bytes: int) -> CallFailed:
-    """A message that is not read to its end."""
+    """A message over the size limit."""
     limit = f"{limit_bytes // (1024 * 1024)} MiB" if limit_bytes >= 1024 * 1024 else f"{limit_bytes} bytes"
     return CallFailed(ProtocolBroken, f"sent a message of more than {limit}, which is too large")
 
 
 def out_of_memory() -> CallFailed:
-    """A message that this machine cannot hold."""
+    """A message that does not fit into memory."""
     return CallFailed(ProtocolBroken, "sent a message that takes more memory than there is")
 
 
 def sent_back(method: str) -> CallFailed:
-    """The request itself came in the place of its answer, as from `cat`."""
+    """The request itself came back instead of an answer, as from `cat`."""
     hint = "it is not an MCP server, or a terminal in between repeats its input: check the command"
     return CallFailed(ProtocolBroken, f'sends its input back: the request "{method}" itself came back', hint=hint)
 
 
 def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidNotStart:
-    """The program is not there, is not a program, or may not be run."""
+    """The program does not exist, is no program, or may not be run."""
     assert spec.command is not None
     program = spec.command[0]
     reason, hint = _spawn_reason(spec, program, wrong)
@@ -196,19 +198,15 @@ def could_not_spawn(spec: ServerSpec, wrong: OSError | ValueError) -> ServerDidN
 
 
 def start_hint(spec: ServerSpec, output: str) -> str | None:
-    """The hint for a program that did not start: it was given a path that is not there, or lacks a variable.
-
-    `output` is the end of what it wrote.
-    """
+    """The hint for a program that did not start because a file or variable is missing. `output` is the end of its output."""
     words = (_beside_suite_hint(spec, word) for word in (spec.command or ())[1:])
     return next(filter(None, words), None) or _withheld_variable_hint(output, spec.withheld)
 
 
 def _withheld_variable_hint(output: str, withheld: Iterable[str]) -> str | None:
-    """The hint for a server that asks for a variable that is set here but was not passed on.
+    """The hint for a server that names a variable which is set here but was not passed on.
 
-    A name without an underscore counts only on a line that speaks of variables, since `DEBUG` and `ERROR` are words of
-    any log.
+    A name without an underscore counts only on a line about variables, since `DEBUG` and `ERROR` occur in any log.
     """
     hidden = frozenset(withheld) - _NEVER_HINTED
     for line in reversed(output.splitlines()):
@@ -219,12 +217,12 @@ def _withheld_variable_hint(output: str, withheld: Iterable[str]) -> str | None:
 
 
 def duration(seconds: float) -> str:
-    """A time in the words of a message: "250 ms", "15 s"."""
+    """A duration as in messages: "250 ms", "15 s"."""
     return f"{seconds * 1000:g} ms" if seconds < 1 else f"{seconds:g} s"
 
 
 def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -> tuple[str, str | None]:
-    # `subprocess` names the directory in `filename` when it is `cwd` that failed, and the program otherwise.
+    # `subprocess` puts the directory into `filename` when `cwd` failed, and the program otherwise.
     if isinstance(wrong, ValueError):
         return f"its command cannot be run: {wrong}", None
     if spec.cwd is not None and wrong.filename == spec.cwd:
@@ -252,7 +250,7 @@ def _spawn_reason(spec: ServerSpec, program: str, wrong: OSError | ValueError) -
 
 _BINARY_MAGICS = frozenset(
     {b"\x7fELF", b"MZ\x90\0", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe"}
-)  # of ELF, PE and Mach-O
+)  # the first bytes of ELF, PE and Mach-O files
 INTERPRETERS = {".py": "python3", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "deno", ".sh": "sh"}
 
 
@@ -265,8 +263,8 @@ def _program_path(spec: ServerSpec, program: str) -> Path:
 
 
 def _magic(spec: ServerSpec, program: str) -> bytes:
-    """How the file begins; b"" when it cannot be told."""
-    import shutil  # slow to import, and nobody else needs it
+    """The first bytes of a file; b"" when it cannot be read."""
+    import shutil  # slow to import, and needed only here
 
     found = program if "/" in program else shutil.which(program, path=spec.env.get("PATH"))
     try:
@@ -277,7 +275,7 @@ def _magic(spec: ServerSpec, program: str) -> bytes:
 
 
 def _beside_hint(program: str) -> str:
-    """The file is there, and a bare name is looked for on PATH only."""
+    """The hint for a bare name that is a file in the current directory: those are looked for on PATH only."""
     interpreter = INTERPRETERS.get(Path(program).suffix)
     by_path = f'a file here is named by its path: ["./{program}"]'
     return by_path if interpreter is None else f'{by_path}, or by its interpreter: ["{interpreter}", "{program}"]'
@@ -298,7 +296,7 @@ def _not_found(spec: ServerSpec, program: str) -> tuple[str, str | None]:
 
 
 def _beside_suite_hint(spec: ServerSpec, word: str) -> str | None:
-    """The hint for a path that is not there as it is given, but is in the suite's directory."""
+    """The hint for a path that does not exist as given, but does in the suite's directory."""
     try:
         is_misplaced = (
             spec.config_dir is not None
@@ -306,7 +304,7 @@ def _beside_suite_hint(spec: ServerSpec, word: str) -> str | None:
             and Path(spec.config_dir, word).is_file()
             and not _program_path(spec, word).exists()
         )
-    except (OSError, ValueError):  # a word that no path can be
+    except (OSError, ValueError):  # a word that cannot be a path
         return None
     plain = word.removeprefix("./")
     start = "where mcptest was started" if spec.cwd is None else "`cwd`"

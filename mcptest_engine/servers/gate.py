@@ -1,9 +1,9 @@
-"""The gate before every `tools/call` that no suite and no person wrote: class, policy, budget, number, pace.
+"""The gate before every `tools/call` that neither a suite nor a person wrote: class, policy, budget, number, pace.
 
-`Gate.call` is for a session that others use too; `session.gate = gate` puts every call of a session under the gate. A tool's
-class is that of the list as it is now: it is read before the first call over a session and again when the server says that it
-has changed. Where such a notification may come too late (HTTP) or not at all (no session), it is read before each call.
-See docs/explanation/safety.md.
+`Gate.call` is for a session that others use too; `session.gate = gate` sends every call of a session through the gate. A tool's
+class comes from the current list: it is read before the first call over a session, and again after the server announces a
+change. Where such an announcement may be late (HTTP) or impossible (no session), the list is read before each call. See
+docs/explanation/safety.md.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 MAX_LISTINGS = 5
-"""How often the tools are listed for one call when the list changes each time."""
+"""How often the list is read for one call when it changes each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The tools that a server lists, in its order and by name, and how many changes of the list it had announced by then."""
+    """The tools of one list, in order and by name, and how many changes the server had announced before."""
 
     descriptors: Sequence[Mapping[str, Any]]
     tools: Mapping[str, tuple[Mapping[str, Any], ...]]
@@ -41,9 +41,9 @@ class Listing:
 
 
 class ToolLists:
-    """What servers list, over any number of sessions, read again where it may have changed.
+    """The tool lists of servers, over any number of sessions, read again where they may have changed.
 
-    `timeout_seconds` holds for each page of a list; None takes the spec's.
+    `timeout_seconds` holds for each page of a list; None means the spec's time.
     """
 
     def __init__(self, timeout_seconds: float | None = None) -> None:
@@ -52,16 +52,16 @@ class ToolLists:
         self._locks: WeakKeyDictionary[OpenSession, asyncio.Lock] = WeakKeyDictionary()
 
     def last(self, session: OpenSession) -> Listing | None:
-        """The list that was read last; None where none was. Asks nobody."""
+        """The list that was read last, None before the first. Sends nothing."""
         return self._listings.get(session)
 
     def is_current(self, session: OpenSession) -> bool:
-        """Whether the list was read, and the server has announced no change since. Asks nobody."""
+        """Whether the list was read and no change was announced since. Sends nothing."""
         known = self._listings.get(session)
         return known is not None and known.changes == session.server_messages.tool_list_changes
 
     async def read(self, session: OpenSession) -> Listing:
-        """The tools as they are listed now. Raises: ServerError, also where the list changes each time that it is read."""
+        """Return the current list. Raises: ServerError, also when the list changes each time it is read."""
         async with self._locks.setdefault(session, asyncio.Lock()):
             known = self._listings.get(session)
             if known is not None and self.is_current(session) and not may_miss_list_change(session):
@@ -76,7 +76,7 @@ class ToolLists:
 
 
 def restless_list(server: str) -> ServerError:
-    """What is wrong with a server whose list changes each time that it is read."""
+    """The error for a server whose list changes each time it is read."""
     return ServerError(
         f'server "{server}" announced a change of its tools each of the {MAX_LISTINGS} times that they were '
         "listed, so it is unknown whether they are safe to call",
@@ -85,9 +85,9 @@ def restless_list(server: str) -> ServerError:
 
 
 class Gate:
-    """Calls of tools under one policy, over any number of sessions; what was called is counted by server and tool.
+    """Calls tools under one policy, over any number of sessions, and counts the calls by server and tool.
 
-    `budget` may be shared by several gates; `unaffordable` are the tools that were not called because it was used up.
+    Several gates may share a `budget`; `unaffordable` are the tools that were not called because it was used up.
     `list_timeout_seconds` is that of `ToolLists`. `sleep` and `clock` (seconds, monotonic) are for tests.
     """
 
@@ -112,25 +112,25 @@ class Gate:
         self._pace = asyncio.Lock()
 
     async def descriptors(self, session: OpenSession, name: str) -> tuple[Mapping[str, Any], ...]:
-        """The tool as `tools/list` has it now, several descriptors where the server lists the name again.
+        """The tool's descriptors in the current list; several where its name is repeated.
 
-        Raises: UsageError for a tool that the server does not list, since nothing is known of it; and what listing raises.
+        Raises: UsageError for a tool that is not listed; and what listing raises.
         """
         return _descriptors_of(await self._lists.read(session), name)
 
     async def tool_class(self, session: OpenSession, name: str) -> ToolClass:
-        """The class of a tool as it is listed now, the most dangerous where it is listed twice. Raises as `descriptors`."""
+        """The class of a tool in the current list, the most dangerous where it is listed twice. Raises as `descriptors`."""
         return class_of(_descriptors_of(await self._lists.read(session), name))
 
     def last_class(self, session: OpenSession, name: str) -> ToolClass | None:
-        """The class of a tool in the list that was read last; None where it is not in it, or none was read. Asks nobody."""
+        """The class of a tool in the list that was read last; None when it is not in it. Sends nothing."""
         listing = self._lists.last(session)
         return None if listing is None or name not in listing.tools else class_of(listing.tools[name])
 
     async def call(
         self, session: OpenSession, name: str, arguments: Mapping[str, object], *, timeout_seconds: float
     ) -> Exchange:
-        """Call a tool. Raises: PolicyDenied when it may not be called (again), BudgetExhausted, and what a call raises."""
+        """Call a tool. Raises: PolicyDenied when the policy forbids it, BudgetExhausted, and what a call raises."""
         params = {"name": name, "arguments": dict(arguments)}
         if session.gate is self:
             return await session.request("tools/call", params, timeout_seconds=timeout_seconds)
@@ -139,14 +139,13 @@ class Gate:
 
     @asynccontextmanager
     async def admit(self, session: OpenSession, name: str) -> AsyncIterator[ToolClass]:
-        """Wait for a call's turn and decide about it by the class that this gives; the call is sent in the block.
-
-        Raises as `call` does, of itself.
+        """Wait for a call's turn, and decide by the current class that this yields; send the call inside the block.
+        Raises: as `call`.
         """
         async with self._free:
             await self._wait_for_pace(session)
             tool_class = class_of(_descriptors_of(await self._lists.read(session), name))
-            self._count(session, name, tool_class)  # nothing is waited for after it
+            self._count(session, name, tool_class)  # the caller sends without waiting again
             try:
                 yield tool_class
             finally:
@@ -154,7 +153,7 @@ class Gate:
                     self._next_at = max(self._next_at, self._clock() + self.policy.call_delay_seconds)
 
     def _count(self, session: OpenSession, name: str, tool_class: ToolClass) -> None:
-        """Count the call, or raise."""
+        """Count the call. Raises: PolicyDenied, BudgetExhausted."""
         decision, described = self.policy.decide_tool(name, tool_class, Purpose.CALL), tool_class.described
         if decision in (Decision.REFUSE, Decision.GENERATE_ONLY):
             raise PolicyDenied(
@@ -173,7 +172,7 @@ class Gate:
         self._called[key] = self._called.get(key, 0) + 1
 
     async def _wait_for_pace(self, session: OpenSession) -> None:
-        """Between two calls over HTTP lies `call_delay_seconds`; a process on this machine needs none."""
+        """Wait `call_delay_seconds` between two calls over HTTP; a process on this machine needs no pause."""
         if session.transport == "stdio" or self.policy.call_delay_seconds <= 0:
             return
         async with self._pace:
@@ -183,7 +182,7 @@ class Gate:
 
 
 def may_miss_list_change(session: OpenSession) -> bool:
-    """Whether a change of the list may not have been heard of when a call is sent."""
+    """Whether an announced change of the list may be unknown when a call is sent."""
     return session.stateless or session.transport != "stdio"
 
 

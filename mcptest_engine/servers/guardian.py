@@ -1,12 +1,14 @@
-"""Nothing that we started outlives us: a list of process groups that are killed when this process ends, however it ends.
+"""Kills the listed process groups when this process ends, however it ends: nothing that it started outlives it.
 
-A normal exit and an unhandled crash are covered by `atexit`. For SIGKILL there is the guardian: one `sh` in a session of its
-own that reads "+pgid" and "-pgid" from a pipe whose only write end is ours. When we are gone the pipe ends, and it kills the
-groups still on its list. It starts just before the first server, costs about a millisecond, and ends with us. When somebody
-kills the guardian alone, another takes its place at once (on Linux; elsewhere with the next server that starts or ends).
+A normal exit and an unhandled crash are covered by `atexit`. For SIGKILL there is the guardian: one `sh` in its own session
+that reads "+pgid" and "-pgid" from a pipe. This process holds the only write end, so the pipe ends with it, and the guardian
+kills the groups still on its list. It starts just before the first server, costs about a millisecond, and ends with this
+process. When somebody kills the guardian alone, another takes its place at once (on Linux; elsewhere with the next server that
+starts or ends).
 
-The surprising thing: a server runs for about a millisecond before its number can be told. So the guardian hears first of the
-pipe that will be its stdin ("?inode"), and when we are killed in that millisecond it looks for whoever holds it (Linux only).
+A server runs for about a millisecond before its number is known. So the guardian first gets the pipe that will be its stdin
+("?inode"). If this process is killed within that millisecond, the guardian looks for the process that holds the pipe (Linux
+only).
 """
 
 from __future__ import annotations
@@ -53,38 +55,38 @@ done
 
 
 def starting(stdin: int) -> None:
-    """A server is about to be started with this end of a pipe as its stdin; `watch` or `did_not_start` follows."""
+    """Announce that a server will be started with this end of a pipe as its stdin; `watch` or `did_not_start` must follow."""
     _guardian.starting(os.fstat(stdin).st_ino)
 
 
 def did_not_start() -> None:
-    """The server that was about to be started could not be."""
+    """Withdraw the announcement of a server that could not be started."""
     _guardian.did_not_start()
 
 
 def stand_by(loop: asyncio.AbstractEventLoop) -> None:
-    """Have `loop` see to it that the guardian is replaced as soon as somebody kills it, where the system can tell."""
+    """Replace the guardian as soon as it is killed, where the system can report that to `loop`."""
     _guardian.stand_by(loop)
 
 
 def watch(pgid: int) -> None:
-    """Have the process group killed when this process ends, unless `forget` comes first."""
+    """Kill the process group when this process ends, unless `forget` is called first."""
     _guardian.watch(pgid)
 
 
 def forget(pgid: int) -> None:
-    """The group is gone. Must be called before its number can be used again, so right after reaping its leader."""
+    """Remove a group that has ended. Call it right after reaping its leader, before its number can be reused."""
     _guardian.forget(pgid)
 
 
 def kill_all() -> None:
-    """Kill every group on the list now: for an end that waits for nothing, such as a second Ctrl-C."""
+    """Kill every group on the list now: for an exit that does not wait, such as a second Ctrl-C."""
     _guardian.kill_all()
 
 
 def kill_group(pgid: int, signum: int = signal.SIGKILL) -> None:
-    """Signal a whole process group; one that is gone already is fine."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS says EPERM for a group of zombies
+    """Signal a whole process group; one that has ended already is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS reports EPERM for a group of zombies
         os.killpg(pgid, signum)
 
 
@@ -136,13 +138,13 @@ class _Guardian:
                 return
 
     def kill_all(self) -> None:
-        # The groups stay listed: their leaders are not reaped yet, and whoever owns them still will.
+        # The groups stay listed: their leaders are not reaped yet, and their owners will do that.
         if self._owner == os.getpid():
             for pgid in self._groups:
                 kill_group(pgid)
 
     def end(self) -> None:
-        """At exit: kill what is still listed, and let the guardian go."""
+        """At exit: kill what is still listed, and end the guardian."""
         if self._owner != os.getpid():
             return
         self.kill_all()
@@ -153,13 +155,13 @@ class _Guardian:
             stop_listing(self._listed)
 
     def _own(self) -> None:
-        """After a fork the list and the pipe are the parent's, and this process begins anew."""
+        """After a fork, start with an empty list: list and pipe belong to the parent."""
         if self._owner != os.getpid():
             self._owner, self._groups, self._process = os.getpid(), set(), None
             self._loop, self._pidfd = None, -1
 
     def _replace(self) -> None:
-        """The guardian has ended, and not because we did: somebody killed it. Called by the loop that stands by."""
+        """Replace a guardian that somebody killed. Called by the loop of `stand_by`."""
         with self._lock:
             loop = self._loop
             self._start_anew()
@@ -173,7 +175,7 @@ class _Guardian:
             self._start_anew()
 
     def _start_anew(self) -> None:
-        """Another guardian with the same list; the one before, if there was one, is reaped."""
+        """Start another guardian with the same list, and reap the one before."""
         self._stand_down()
         if self._process is not None:
             self._stop(self._process)
@@ -208,13 +210,13 @@ class _Guardian:
             process.stdin.close()
         try:
             process.wait(1)
-        except subprocess.TimeoutExpired:  # a fork of ours holds the pipe open: our groups are dead, so it may go
+        except subprocess.TimeoutExpired:  # a fork of ours holds the pipe open; all groups are dead by now
             process.kill()
             process.wait()
 
 
 def _start(groups: Iterable[int]) -> subprocess.Popen[bytes] | None:
-    """A guardian with these groups on its list, or None where there is no `sh`: then only what `atexit` covers is covered."""
+    """Start a guardian with these groups, or return None without `sh`: then only `atexit` kills them."""
     try:
         return subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT, "mcptest-guardian", *map(str, groups)],

@@ -1,8 +1,9 @@
 """The Streamable HTTP transport: one POST for each message, answered by JSON or by an event stream.
 
-This module is the transport as the session sees it: which tasks are under way, how the session begins and how it ends. One
-message is `http_exchange.py`'s, the server's own stream `http_stream.py`'s, the older HTTP of 2024-11-05 `legacy_sse.py`'s.
-What the server answered is what the test sees, status and headers included; only 429 and 503 with `Retry-After` are repeated.
+This module is what the session uses: it runs the tasks, and begins and ends the session. `http_exchange.py` carries one
+message, `http_stream.py` the server's own stream, `legacy_sse.py` the older HTTP of 2024-11-05. The test sees the server's
+answer with status and headers; only 429 and 503 with `Retry-After` are repeated.
+
 Source: MCP 2025-11-25, basic/transports#streamable-http; MCP 2026-07-28, basic/transports.
 """
 
@@ -41,7 +42,7 @@ _MAX_REPLYING = 16  # each has a connection of its own
 
 
 class HttpTransport:
-    """One server over HTTP. `kind` becomes "sse" when it turns out to speak the HTTP of 2024-11-05."""
+    """One server over HTTP. `kind` becomes "sse" for a server that only knows the HTTP of 2024-11-05."""
 
     def __init__(self, spec: ServerSpec) -> None:
         self.kind = "http"
@@ -54,9 +55,9 @@ class HttpTransport:
         self._listener: asyncio.Task[None] | None = None
         self._legacy: LegacyStream | None = None
         self._notification_failure: AuthFailed | None = None
-        self._replying = 0  # messages under way that are no request
-        self._waiting: deque[bytes] = deque()  # those that wait for their turn
-        self._waiting_bytes = 0  # of both
+        self._replying = 0  # notifications and replies on their way
+        self._waiting: deque[bytes] = deque()  # notifications and replies that wait for their turn
+        self._waiting_bytes = 0  # the size of both
         self._told_of_auth = 0
         self._listed: Live | None = None
         self._receiver: Receiver | None = None
@@ -112,7 +113,7 @@ class HttpTransport:
             task.add_done_callback(lambda _task: self._delivered(len(line)))
 
     def _reply_later(self, http: HttpContext, line: bytes) -> None:
-        """Have one more notification or reply wait: a server may ask without end and take no answer."""
+        """Queue a notification or reply: a server may send requests without end and read no reply."""
         if self._waiting_bytes + len(line) > MAX_WAITING_REPLY_BYTES:
             http.receiver.lost(Ending(clause=UNREAD_REPLIES))
         elif len(self._waiting) < MAX_WAITING_REPLIES:
@@ -120,7 +121,7 @@ class HttpTransport:
             self._waiting_bytes += len(line)
 
     def _delivered(self, size: int) -> None:
-        """One notification or reply is over, and the next may go."""
+        """Remove a finished notification or reply, and start the next."""
         self._replying -= 1
         self._waiting_bytes -= size
         if self._waiting:
@@ -129,15 +130,14 @@ class HttpTransport:
             self.send(line, None, urgent=False)
 
     def withdraw(self, call: Call) -> bool:
-        """Give the exchange up. It was sent, so the server is owed a cancellation, where the revision has one."""
+        """Stop the exchange. Its request was sent, so a cancellation must follow where the revision has one."""
         for task, its_call in self._posts.items():
             if its_call is call:
                 task.cancel()
         return False
 
     def offering(self, protocol_version: str, *, stateless: bool) -> None:
-        """Which era the next requests are of. In the stateless one closing an exchange is all there is of cancelling.
-
+        """Set the lifecycle of the next requests. In the stateless one, closing an exchange is all there is of cancelling.
         Source: MCP 2026-07-28, basic/utilities/cancellation.
         """
         self.cancels_by_closing = stateless
@@ -145,8 +145,7 @@ class HttpTransport:
             self._http.headers.offer(protocol_version, stateless=stateless)
 
     def handshake_done(self, protocol_version: str | None) -> None:
-        """Every further request names the revision, and the server's own stream is opened.
-
+        """Send the agreed revision with every further request, and open the server's own stream.
         Source: basic/transports#protocol-version-header, #listening-for-messages-from-the-server.
         """
         http = self._http
@@ -160,12 +159,12 @@ class HttpTransport:
             self._listener = asyncio.get_running_loop().create_task(self._own_stream.run(self._without_call))
 
     async def listening(self, timeout_seconds: float) -> None:
-        """Wait until the server's own stream is open, or known not to exist."""
+        """Wait until the server's own stream is open, or is known not to exist."""
         if self._own_stream is not None:
             await self._own_stream.listening(timeout_seconds)
 
     def unfinished(self) -> bytes:
-        """b"": a body that has begun belongs to one exchange, and is told with how that ends."""
+        """Return b"": a body that ended early is reported by its own exchange."""
         return b""
 
     async def delivered(self) -> None:
@@ -175,11 +174,11 @@ class HttpTransport:
             raise self._notification_failure
 
     def stderr_since(self, at: float) -> str:
-        """What the program of the server wrote; "" where the process is elsewhere."""
+        """What the server's program wrote; "" where mcptest did not start one."""
         return "" if self._program is None else self._program.output_since(at)
 
     async def close(self) -> Ending:
-        """Give up what is under way, end the session with DELETE, and close the connections, all within the grace."""
+        """Stop everything, end the session with DELETE, and close the connections, all within the grace."""
         http, self._http = self._http, None
         stop_listing(self._listed)
         if http is not None:
@@ -198,14 +197,14 @@ class HttpTransport:
         return Ending(clause="was closed by mcptest")
 
     async def _leave_program(self) -> None:
-        """End the program, unless other sessions may go on with it."""
+        """End the program, unless other sessions use it."""
         if self._program is not None and self._receiver in self._program.users:
             self._program.users.remove(self._receiver)
         if self._programs is not None and self._programs is not self._spec.programs:
             await self._programs.close()
 
     def _pass_auth_remarks(self, http: HttpContext) -> None:
-        """Pass on what was odd on the way to a token; sessions share it, and each tells it once."""
+        """Add the remarks on how the token was obtained; sessions share it, and each remark is added once."""
         remarks = () if http.client.auth is None else http.client.auth.remarks
         for clause in remarks[self._told_of_auth :]:
             http.receiver.remarks.add(clause)
@@ -215,7 +214,7 @@ class HttpTransport:
         return [task for task, call in self._posts.items() if call is None]
 
     async def _deliver(self, timeout_seconds: float) -> None:
-        """Give the POSTs of notifications and replies that are under way the time to arrive."""
+        """Wait a while for the POSTs of notifications and replies to arrive."""
         pending = self._without_call()
         if pending:
             await asyncio.wait(pending, timeout=timeout_seconds)
@@ -236,7 +235,7 @@ class HttpTransport:
     # --- one message
 
     async def _carry(self, http: HttpContext, line: bytes, call: Call | None, headers: RawHeaders) -> None:
-        """Never raises but when it is cancelled: a failure is told to the receiver."""
+        """Send one message. Failures go to the receiver: only cancelling raises."""
         try:
             try:
                 await self._exchange(http, line, call, headers)
@@ -262,15 +261,15 @@ class HttpTransport:
         return HttpExchange(http, line, call, headers, endpoint=legacy.endpoint).run()
 
     async def _is_legacy_sse(self, http: HttpContext, call: Call) -> bool:
-        """After a refused `initialize`: whether the server speaks the HTTP of 2024-11-05.
+        """Whether a server that refused `initialize` uses the HTTP of 2024-11-05.
 
-        Raises: CallFailed when it does, and names an endpoint to which nothing may be sent.
-        Source: MCP 2025-11-25, basic/transports#backwards-compatibility.
+        Raises: CallFailed when it does, and names an endpoint to which nothing may be sent. Source: MCP 2025-11-25,
+        basic/transports#backwards-compatibility.
         """
         status = (call.http or {}).get("status")
         if call.method != "initialize" or status not in _NO_SUCH_POST or self._legacy is not None:
             return False
-        from mcptest_engine.servers.legacy_sse import LegacyStream  # few servers are that old
+        from mcptest_engine.servers.legacy_sse import LegacyStream  # rarely needed: few servers are that old
 
         stream = LegacyStream(http)
         seconds = self._spec.http.connect_timeout_seconds or self._spec.connect_timeout_seconds
@@ -289,10 +288,10 @@ class HttpTransport:
 
 
 async def _end_session(http: HttpContext, seconds: float) -> None:
-    """A server need not support it, and may be gone."""
+    """Send the DELETE; the server may not support it, or be gone."""
     if http.headers.session_id is None:
         return
-    with suppress(Exception):  # whatever it is: the session is over, and nobody waits
+    with suppress(Exception):  # any failure: the session is over, and nobody waits for this
         async with asyncio.timeout(max(seconds, _SHORTEST_GRACE_SECONDS)):
             response = await http.client.send("DELETE", http.headers.of_delete())
             await response.aclose()

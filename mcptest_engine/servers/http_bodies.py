@@ -1,7 +1,7 @@
-"""Bodies of HTTP answers, read within limits: of size, of time, and of what a compressed one unpacks to.
+"""Reads bodies of HTTP answers within limits: of size, of time, and of what a compressed one unpacks to.
 
-A compressed body comes unpacked in pieces of at most 1 MiB, so that a bomb is seen before it fills the memory. One coding at
-most is unpacked: of a coding within a coding, a few bytes could keep the processor busy for minutes without a byte coming out.
+A compressed body is unpacked in pieces of at most 1 MiB, so that a decompression bomb is noticed before it fills the memory. At
+most one coding is unpacked: nested codings could keep the processor busy for minutes with a few bytes.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ _TOLD_SECONDS = 1.0
 
 
 def chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body, unpacked, as it comes. Raises: httpx2.HTTPError; CallFailed for a coding not asked for, for what cannot be
-    unpacked or is cut short, and for a bomb.
+    """Yield the unpacked body as it arrives.
+
+    Raises: httpx2.HTTPError; CallFailed for a coding that was not asked for, a damaged or incomplete body, and a decompression
+    bomb.
     """
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding in ("", "identity"):
@@ -42,8 +44,9 @@ def chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
 
 
 async def read_body(response: httpx2.Response, spec: ServerSpec, partial: bytearray) -> bytes:
-    """The whole body; what has come so far stands in `partial`, also when this raises. Raises: as `chunks`; CallFailed when it
-    is over the limit of a message.
+    """Read the whole body; `partial` holds what has arrived, also when this raises.
+
+    Raises: as `chunks`; CallFailed when it exceeds the limit of a message.
     """
     async with aclosing(chunks(response)) as body:
         async for chunk in body:
@@ -54,7 +57,7 @@ async def read_body(response: httpx2.Response, spec: ServerSpec, partial: bytear
 
 
 async def read_error_body(response: httpx2.Response) -> bytes:
-    """What a failure says in its body: its start, for a short time, as far as it can be read. Never raises."""
+    """The start of a failure's body, read for a short time and as far as possible. Never raises."""
     import httpx2
 
     told, size = [], 0
@@ -66,19 +69,16 @@ async def read_error_body(response: httpx2.Response) -> bytes:
                 if size >= _TOLD_BYTES:
                     break
     except (TimeoutError, httpx2.HTTPError, CallFailed):
-        pass  # the status says more than how its body failed
+        pass  # the status matters more than why its body failed
     return b"".join(told)[:_TOLD_BYTES]
 
 
 async def cut(response: httpx2.Response) -> None:
-    """Close the connection itself, so that nothing else is asked over it: what lies in it would be taken for an answer.
-
-    Never raises.
-    """
+    """Close the connection, so that it is not reused: what is left in it would be taken for the next answer. Never raises."""
     import httpx2
 
     if response.is_closed:
-        return  # read to its end: the connection may serve another call by now
+        return  # read to its end: another call may use the connection by now
     stream = response.extensions.get("network_stream")
     with suppress(httpx2.HTTPError, OSError):
         if stream is not None:
@@ -87,15 +87,17 @@ async def cut(response: httpx2.Response) -> None:
 
 
 async def _raw(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it comes. `Response.aiter_raw` would give the connection back at the body's end, to the next call; whoever is
-    to judge the body first must still be able to cut it then.
+    """Yield the body as it arrives.
+
+    `Response.aiter_raw` would return the connection to the pool at the body's end. The caller must still be able to close it
+    after judging the body.
     """
     async for chunk in cast("AsyncIterable[bytes]", response.stream):
         yield chunk
 
 
 async def _unpacked(response: httpx2.Response, coding: str) -> AsyncGenerator[bytes, None]:
-    """The body of a coding. A gzip body may be several members, one after the other (RFC 1952, 2.2), and has to be whole."""
+    """Unpack a body of one coding. A gzip body may have several members (RFC 1952, 2.2), and must be complete."""
     packed_size, size, unpacker = 0, 0, None
     async with aclosing(_raw(response)) as chunks_of_body:
         async for chunk in chunks_of_body:
@@ -124,7 +126,7 @@ async def _unpacked(response: httpx2.Response, coding: str) -> AsyncGenerator[by
 
 
 def _window_bits(coding: str, packed: bytes) -> int:
-    """How zlib reads a coding; "deflate" is a zlib stream (RFC 9110, 8.4.1.2), and of many servers a bare one."""
+    """How zlib must read a coding. "deflate" is a zlib stream (RFC 9110, 8.4.1.2), but many servers send a bare one."""
     if coding == "gzip":
         return zlib.MAX_WBITS | 16
     has_header = packed[0] & 0x0F == zlib.DEFLATED and (len(packed) < 2 or int.from_bytes(packed[:2]) % 31 == 0)

@@ -1,8 +1,7 @@
 """The HTTP client of one server: its connections, certificates and proxy, and redirects inside its origin.
 
-Nothing is retried here and no redirect leaves the origin, so that no token does. The surprising thing: a port that is not
-the same is another origin, and so is https where http was asked for, since whoever can answer in the clear can redirect.
-Source: RFC 9110, 15.4 (redirects).
+Nothing is retried here. No redirect is followed to another origin, so no token leaves the origin. Another port is another
+origin, and so is https after http: whoever can answer in the clear can redirect. Source: RFC 9110, 15.4 (redirects).
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ if TYPE_CHECKING:
 
 _MAX_REDIRECTS = 5
 _KEPT_ALIVE = 64
-_KEPT_ALIVE_SECONDS = 2.0  # common servers close an idle connection after 5: never send into one that is being closed
-_MOST_KEPT_CREDENTIALS = 50  # a server that sets another cookie with each answer would slow all that looks for secrets
-_SHORTEST_CREDENTIAL = 8  # characters; a shorter one would be found in innocent words
+_KEPT_ALIVE_SECONDS = 2.0  # common servers close an idle connection after 5: never send into one that is closing
+_MOST_KEPT_CREDENTIALS = 50  # a server may set a cookie with each answer, and each slows the search for secrets
+_SHORTEST_CREDENTIAL = 8  # characters; a shorter value would match ordinary words
 
 
 class HttpClient:
-    """One client, shared by all exchanges of a session. `auth` brings OAuth tokens, None where there are none."""
+    """The client that all exchanges of a session share. `auth` adds OAuth tokens, None where there are none."""
 
     def __init__(self, spec: ServerSpec) -> None:
-        """Raises: ServerDidNotStart for a URL, header, certificate file or proxy that cannot be used, AuthFailed for a secret
-        that may not go there.
+        """Raises: ServerDidNotStart for an unusable URL, header, certificate file or proxy; AuthFailed for a secret that may
+        not be sent.
         """
         import httpx2
 
@@ -62,7 +61,7 @@ class HttpClient:
 
     @property
     def url(self) -> str:
-        """Where the next request goes."""
+        """The URL of the next request."""
         return str(self._url)
 
     async def send(
@@ -74,11 +73,11 @@ class HttpClient:
         url: str | None = None,
         may_loop: bool = True,
     ) -> httpx2.Response:
-        """Send one request and return the open response, once its headers are there; the caller closes it.
+        """Send one request and return the open response once its headers have arrived; the caller closes it.
 
-        A redirect inside the origin that keeps the method is followed, and for a POST remembered; any other comes back as it
-        is; unless it `may_loop` also one that leads to where the request has been. Raises: httpx2.HTTPError, ValueError and
-        what the OAuth provider raises.
+        A redirect inside the origin that keeps the method is followed, and for a POST remembered. Any other response is
+        returned as it is, and so is a redirect to a URL that was already visited, unless `may_loop`. Raises: httpx2.HTTPError,
+        ValueError and what the token's `Auth` raises.
         """
         been = set()
         where = self._url if url is None else self._url.join(url)
@@ -103,7 +102,7 @@ class HttpClient:
             await self.auth.aclose()
 
     def _keep_credentials(self, response: httpx2.Response) -> None:
-        """Whoever has the session's id or a cookie may speak in its name: neither is shown where the server repeats it."""
+        """Register the session id and cookies as secrets: they are credentials, and the server may repeat them."""
         for value in _credentials(response):
             if value not in self._kept and len(self._kept) < _MOST_KEPT_CREDENTIALS:
                 self._kept.add(value)
@@ -112,7 +111,7 @@ class HttpClient:
     def _request(self, method: str, url: httpx2.URL, headers: RawHeaders, content: bytes | None) -> httpx2.Request:
         import httpx2
 
-        # Not `build_request`, which merges headers, parameters and cookies anew for each call.
+        # Not `build_request`, which merges headers, parameters and cookies again for each call.
         cookies = self._client.cookies
         return httpx2.Request(
             method,
@@ -125,7 +124,7 @@ class HttpClient:
 
 
 def _url_parts(spec: ServerSpec) -> Any:
-    """Raises: ServerDidNotStart for what is not an http or https URL."""
+    """Split the URL. Raises: ServerDidNotStart when it is no http or https URL."""
     assert spec.url is not None
     try:
         parts = urlsplit(spec.url)
@@ -141,7 +140,7 @@ def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
     import httpx2
 
     connect_seconds = spec.http.connect_timeout_seconds or spec.connect_timeout_seconds
-    # Loading the certificate store costs 50 ms: not for a plain URL, as no redirect leads from there to TLS.
+    # Loading the certificate store takes 50 ms: not for a plain URL, since no redirect leads from there to TLS.
     certificates = trusted_certificates(spec) if secure else None
     proxy = proxy_for(spec, spec.url or "")
     try:
@@ -154,9 +153,9 @@ def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
                 max_connections=None, max_keepalive_connections=_KEPT_ALIVE, keepalive_expiry=_KEPT_ALIVE_SECONDS
             ),
             follow_redirects=False,
-            trust_env=False,  # what it says of proxies and certificates has been looked at
+            trust_env=False,  # proxies and certificates of the environment were read already
         )
-    except (ImportError, ValueError, httpx2.InvalidURL) as wrong:  # of a variable such as HTTPS_PROXY
+    except (ImportError, ValueError, httpx2.InvalidURL) as wrong:  # the value of a variable such as HTTPS_PROXY
         raise cannot_start(spec, f"the proxy that the environment names cannot be used: {wrong}") from None
 
 
@@ -167,7 +166,7 @@ def _direct(certificates: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
 
 
 def _proxy(spec: ServerSpec, proxy: str, certificates: ssl.SSLContext | None) -> httpx2.Proxy:
-    """Raises: ServerDidNotStart for one of the suite that cannot be used, ValueError for one of the environment."""
+    """The proxy to use. Raises: ServerDidNotStart for an unusable one of the suite, ValueError for one of the environment."""
     import httpx2
 
     try:
@@ -183,7 +182,7 @@ def _proxy(spec: ServerSpec, proxy: str, certificates: ssl.SSLContext | None) ->
 
 
 def _credentials(response: httpx2.Response) -> list[str]:
-    """The session's id and the values of the cookies that come with an answer."""
+    """The session's id and the cookie values in an answer."""
     cookies = response.headers.get_list("set-cookie")
     values = [cookie.partition(";")[0].partition("=")[2].strip(' "') for cookie in cookies]
     found = [response.headers.get("mcp-session-id", ""), *values]
@@ -191,7 +190,7 @@ def _credentials(response: httpx2.Response) -> list[str]:
 
 
 def _followed(response: httpx2.Response, method: str) -> httpx2.URL | None:
-    """Where a redirect that may be followed leads."""
+    """The URL of a redirect that may be followed, else None."""
     if not response.has_redirect_location or (method != "GET" and response.status_code not in (307, 308)):
         return None
     target = redirect_target(response)
@@ -199,7 +198,7 @@ def _followed(response: httpx2.Response, method: str) -> httpx2.URL | None:
 
 
 def redirect_target(response: httpx2.Response) -> httpx2.URL | None:
-    """The URL of a redirect; None when it is none."""
+    """The URL of a redirect; None when the response is none."""
     import httpx2
 
     try:

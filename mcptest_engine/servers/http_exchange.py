@@ -1,7 +1,8 @@
-"""One message on its way over HTTP: its POST, and whatever else has to be sent to get its answer.
+"""One message over HTTP: its POST, and everything else that must be sent to get its answer.
 
-The answer comes as JSON, or in an event stream that may end before it and be taken up again. The surprising thing: an answer
-belongs to the call whose POST it came with, so a body that is no answer fails that call at once, whatever id it carries.
+The answer is JSON, or an event stream that may end before the answer and be resumed. An answer belongs to the call whose POST
+it answers, so a body that is no answer fails that call at once, whatever id it carries.
+
 Source: MCP 2025-11-25, basic/transports#sending-messages-to-the-server; MCP 2026-07-28, basic/transports.
 """
 
@@ -33,20 +34,20 @@ if TYPE_CHECKING:
 
 _OK = range(200, 300)
 _AFTER_ANSWER_SECONDS = 0.25  # a stream should end after the answer; one that does not costs a connection
-_ACKNOWLEDGED_SECONDS = 0.25  # for the empty body of a 202, so that its connection can be used again
+_ACKNOWLEDGED_SECONDS = 0.25  # read the empty body of a 202, so that its connection can be reused
 _OPENING = frozenset({"initialize", "server/discover"})
-_STANDING = frozenset({"subscriptions/listen"})  # its exchange is meant to last
+_STANDING = frozenset({"subscriptions/listen"})  # this exchange is long by design
 
 
 class _Again(NamedTuple):
-    """The exchange is not over: after a while the message is sent again, or its stream taken up."""
+    """The exchange goes on: after a pause the message is sent again, or its stream is resumed."""
 
     after_seconds: float
     resume: bool = False
 
 
 class HttpExchange:
-    """One message and what comes back; `call` is None for a notification or a reply."""
+    """One message and its answer; `call` is None for a notification or a reply."""
 
     def __init__(
         self, http: HttpContext, line: bytes, call: Call | None, headers: RawHeaders, *, endpoint: str | None = None
@@ -55,13 +56,13 @@ class HttpExchange:
         self._line = line
         self._call = call
         self._headers = headers
-        self._endpoint = endpoint  # the stream of 2024-11-05 brings the answer, and the POST goes there
+        self._endpoint = endpoint  # the stream of 2024-11-05 carries the answer; the POST goes to its endpoint
         self._before = {} if call is None or call.http is None else call.http  # that stream's status and headers
         self._events: EventStream | None = None
         self._retries: Retries | None = None
 
     async def run(self) -> None:
-        """Until the answer is handed on, or is known not to come. Raises: CallFailed, AuthFailed."""
+        """Return when the answer is handed over, or is known not to come. Raises: CallFailed, AuthFailed."""
         again = await self._within_limit(self._post())
         while again is not None:
             await asyncio.sleep(again.after_seconds)
@@ -71,7 +72,7 @@ class HttpExchange:
         call, spec = self._call, self._http.spec
         seconds, is_own = spec.http.timeout_seconds, spec.http.timeout_seconds is not None
         if seconds is None and call is None:
-            # Nobody waits for it: without a limit each would hold a connection to a server that has stopped.
+            # Nobody waits for it: without a limit, each would hold a connection to a server that has stopped.
             seconds = spec.connect_timeout_seconds
         if seconds is None or (call is not None and call.method in _STANDING):
             return await step
@@ -131,7 +132,7 @@ class HttpExchange:
 
     def _keep(self, call: Call, response: httpx2.Response) -> None:
         if self._endpoint is not None and response.status_code in _OK:
-            return  # the stream's own status and headers stand with the answer that comes on it
+            return  # the status and headers of the stream are stored with the answer that arrives on it
         call.http = {"status": response.status_code, "headers": dict(response.headers)}
         if self._retries is not None and self._retries.kept:
             call.http["retries"] = self._retries.kept
@@ -141,7 +142,10 @@ class HttpExchange:
             raise CallFailed(ProtocolBroken, "gave a session id that is not visible ASCII")
 
     def _hand_on(self, call: Call, line: bytes, at: float) -> None:
-        """Raises: CallFailed for the answer to another call, and for `fault: disconnect` once the final answer is here."""
+        """Hand over one message.
+
+        Raises: CallFailed for the answer to another call, and for `fault: disconnect` once the final answer has arrived.
+        """
         cuts = call.fault is not None and call.fault.kind == "disconnect"
         if cuts or len(self._http.posts) > 1:
             for answer in _answers(line):
@@ -180,7 +184,7 @@ class HttpExchange:
         raise self._broken(call, f"HTTP {status} with {told}", body)
 
     def _is_unusable_answer(self, call: Call, body: bytes) -> bool:
-        """Whether the session could not take this as the answer: it is kept then, and its connection trusted with no other."""
+        """Whether the session could not use this as the answer: it is stored, and its connection is not reused."""
         future = call.future
         broken = future.done() and not future.cancelled() and future.exception() is not None
         if broken:
@@ -199,7 +203,9 @@ class HttpExchange:
     # --- event streams
 
     async def _take_events(self, response: httpx2.Response, call: Call) -> _Again | None:
-        """Every message of one connection; after the answer the stream has a moment to end, so that it can be used again."""
+        """Hand over every message of one connection. After the answer, the stream has a moment to end, so that it can be
+        reused.
+        """
         if self._events is None:
             self._events = EventStream(self._http.spec.max_message_bytes)
         events, broken_off = self._events, None
@@ -224,7 +230,7 @@ class HttpExchange:
             leash.reschedule(asyncio.get_running_loop().time() + _AFTER_ANSWER_SECONDS)
 
     def _after_end(self, call: Call, events: EventStream, broken_off: CallFailed | None) -> _Again:
-        """A connection ended before the answer. Raises: CallFailed when the stream cannot be taken up again."""
+        """Handle a connection that ended before the answer. Raises: CallFailed when the stream cannot be resumed."""
         cannot = events.last_event_id is None or self._http.headers.stateless
         if not cannot and events.fruitless < MAX_FRUITLESS:
             return _Again(events.retry_seconds, resume=True)
@@ -239,7 +245,7 @@ class HttpExchange:
         raise self._broken(call, fault, events.unfinished)
 
     async def _resumed(self) -> _Again | None:
-        """Take the stream up where it ended."""
+        """Resume the stream where it ended."""
         call, events = self._call, self._events
         assert call is not None
         assert events is not None
@@ -262,14 +268,14 @@ class HttpExchange:
     # --- refusals
 
     async def _take_refusal(self, response: httpx2.Response, to_what: str = "") -> _Again | None:
-        """Anything but what was asked for. A JSON-RPC error for this very call in the body is still its answer."""
+        """Handle a response that is no success. A JSON-RPC error for this call in its body is still the answer."""
         body = await read_error_body(response)
         if response.status_code not in (401, 403) and self._hand_on_error(body):
             return None
         wait = await self._wait_before_next(response, body, resumes=bool(to_what))
         if wait is not None:
             if self._call is not None and self._retries is not None:
-                self._call.http = {**self._before, "retries": self._retries.kept}  # there is no answer yet
+                self._call.http = {**self._before, "retries": self._retries.kept}  # the call has no answer yet
             return _Again(wait, resume=bool(to_what))
         self._keep_body(body)
         raise self._refusal(response, body, to_what)
@@ -309,7 +315,7 @@ class HttpExchange:
 
 
 def _is_answered(call: Call) -> bool:
-    """Whether the session has its answer; one that is delayed on purpose has come and is not yet handed on."""
+    """Whether the answer has arrived; a delayed one has, though it is not handed over yet."""
     return call.size > 0 or call.future.done()
 
 
@@ -318,12 +324,12 @@ def _rest(events: EventStream) -> str:
 
 
 async def _acknowledged(response: httpx2.Response) -> None:
-    """Read the body of an acknowledgement, which is empty, to its end."""
+    """Read the empty body of an acknowledgement to its end."""
     try:
         async with asyncio.timeout(_ACKNOWLEDGED_SECONDS):
             await read_error_body(response)
     except TimeoutError:
-        pass  # the connection is closed instead
+        pass  # the connection is closed instead of reused
 
 
 def is_answer_to(line: bytes, call: Call) -> bool:
@@ -332,7 +338,7 @@ def is_answer_to(line: bytes, call: Call) -> bool:
 
 
 def _answers(line: bytes) -> list[dict[str, Any]]:
-    """The answers in one message or array of messages; [] when it cannot be read."""
+    """The answers in one message or in an array of messages; [] when the line cannot be parsed."""
     try:
         message = wire.parse(line)
     except wire.Unreadable:
@@ -342,7 +348,7 @@ def _answers(line: bytes) -> list[dict[str, Any]]:
 
 
 def _is_for(answer: dict[str, Any], call: Call, *, spelt: bool = False) -> bool:
-    """Whether the id is the call's; `spelt`: also when it is the same number as a text. `true` is not 1."""
+    """Whether the id is the call's. `spelt`: also when it is the same number as a text. `true` is not 1."""
     its_id = answer.get("id")
     if isinstance(its_id, str):
         return spelt and its_id == str(call.id)
@@ -350,10 +356,10 @@ def _is_for(answer: dict[str, Any], call: Call, *, spelt: bool = False) -> bool:
 
 
 def _error_line(body: bytes, call: Call, *, or_null_id: bool) -> bytes | None:
-    """`body` when it is a JSON-RPC error for `call`.
+    """Return `body` when it is a JSON-RPC error for `call`, else None.
 
-    `or_null_id`: a server of the stateless revision that could not read the request sends `"id": null`; since the body is that
-    of this very exchange, it is this call's, and gets its id.
+    `or_null_id`: a stateless server that could not read the request sends `"id": null`. That body answers this very exchange,
+    so the call's id is put in.
     """
     try:
         message: Any = wire.parse(body)

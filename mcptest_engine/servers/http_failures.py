@@ -1,7 +1,6 @@
-"""How a failure of HTTP is told: refused connections, TLS, what is no HTTP, statuses, pages of markup.
+"""The messages of HTTP failures: refused connections, TLS, answers that are not HTTP, statuses, HTML pages.
 
-Every exception of the network becomes one clause here; the words of libraries appear in it only where they say more than ours
-could.
+Every network exception becomes one clause here. A library's words appear only where they say more than ours could.
 """
 
 from __future__ import annotations
@@ -49,7 +48,10 @@ _SPOKE_PLAIN = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_
 def network_failure(
     wrong: Exception, spec: ServerSpec, *, answering: bool = False, opening: bool = False
 ) -> CallFailed:
-    """What an exception of the HTTP client means. `answering`: its headers had come; `opening`: it is the first request."""
+    """The failure for an exception of the HTTP client.
+
+    `answering`: the headers had arrived. `opening`: it is the first request.
+    """
     import httpx2
 
     where = f" at {shown_url(spec.url or '')}"
@@ -70,13 +72,13 @@ def network_failure(
         return CallFailed(ProtocolBroken, f"sent a compressed body that cannot be unpacked: {_message(wrong)}")
     if isinstance(wrong, httpx2.NetworkError):
         return _closed(spec, where, answering=answering, opening=opening)
-    # A faulty header or URL of ours, an OAuth provider, or what nobody thought of: the call must not wait for its timeout.
+    # A bad header or URL of ours, an OAuth failure, or something unforeseen: the call must not wait for its timeout.
     said = spec.redact(_message(wrong)) or type(wrong).__name__
     return CallFailed(ServerDied, f"could not be reached over HTTP: {said}")
 
 
 def causes(wrong: BaseException) -> Iterator[BaseException]:
-    """The cause is at the bottom of a chain of exceptions and groups."""
+    """The exceptions of a chain or group, innermost first."""
     yield wrong
     if isinstance(wrong, BaseExceptionGroup):
         for inner in wrong.exceptions:
@@ -92,7 +94,7 @@ def http_status_text(response: httpx2.Response) -> str:
 
 
 def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_origin: bool) -> CallFailed:
-    """A redirect that was not followed."""
+    """The failure for a redirect that was not followed."""
     status = response.status_code
     if target is None:
         return CallFailed(ProtocolBroken, f"answered with a redirect (HTTP {status}) to something that is not a URL")
@@ -107,12 +109,12 @@ def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_ori
 
 
 def media_type(http: Mapping[str, Any]) -> str:
-    """What a response says that its body is, such as "text/html"; "" when it does not say."""
+    """The media type of a response, such as "text/html"; "" when it names none."""
     return str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip().lower()
 
 
 def endpoint_hint(url: str, http: Mapping[str, object]) -> str | None:
-    """Where to look for MCP, when a server's first answer at `url` is that of another place; None when it is not."""
+    """A hint where the MCP endpoint may be, when the first answer at `url` is not from one; else None."""
     is_message = media_type(http) in _OF_MESSAGES and '"jsonrpc"' in str(http.get("body", '"jsonrpc"'))
     if http.get("status") not in _NOT_HERE and (http.get("status") != 200 or is_message):
         return None
@@ -124,27 +126,27 @@ def endpoint_hint(url: str, http: Mapping[str, object]) -> str | None:
 
 
 def quoted(body: bytes, redact: Redact) -> str:
-    """A body as it follows a clause: a colon and its start, of a page the visible text; "" when there is nothing to see."""
+    """A colon and the start of a body, for the end of a clause; of a page its visible text; "" when it is empty."""
     shown = wire.clip(visible_text(body), redact=redact)
     return f": {shown}" if shown else ""
 
 
 def stored_body(body: bytes, redact: Redact) -> str:
-    """A body as `http.body` holds it."""
+    """A body as `http.body` stores it."""
     return wire.clip(body, KEPT_BODY_CHARACTERS, redact)
 
 
 def visible_text(body: bytes) -> bytes:
-    """Of a page of HTML the words that it shows, in one line; anything else as it is."""
+    """The visible text of an HTML page, in one line; other bodies unchanged."""
     text = body[:_LOOKED_AT].decode("utf-8", "replace")
     if not _MARKUP.match(text):
         return body
     shown = text
     for opening, closing in _HIDDEN:
         shown = _without(shown, opening, closing)
-    words = _visible_words(shown) or _visible_words(text)  # a page of nothing but a title
+    words = _visible_words(shown) or _visible_words(text)  # a page with only a title
     if len(body) > _LOOKED_AT:
-        words = words[:-1]  # cut off: it may be the first half of a secret
+        words = words[:-1]  # cut off: the rest may be the first half of a secret
     return " ".join(words).encode("utf-8", "replace")
 
 
@@ -153,9 +155,12 @@ def _visible_words(markup: str) -> list[str]:
 
 
 def _without(text: str, start: str, end: str) -> str:
-    """`text` without what stands from each `start` to the next `end`, case ignored. In linear time, as no pattern would be."""
+    """Remove everything from each `start` to the next `end`, ignoring case.
+
+    In linear time, which a regular expression would not guarantee.
+    """
     folded, kept, at = text.lower(), [], 0
-    if len(folded) != len(text):  # one of the few letters whose lower case is longer
+    if len(folded) != len(text):  # a letter whose lower case is longer
         folded = text
     while (opens := folded.find(start, at)) >= 0:
         kept += [text[at:opens], " "]
@@ -176,7 +181,7 @@ def _failure_of_cause(cause: BaseException, where: str, spec: ServerSpec) -> Cal
         return _unreached(f"its host name was not found{where}")
     if isinstance(cause, ssl.SSLCertVerificationError):
         hint = "name the authority that signed its certificate in `http.verify`, or set `http.verify: false`"
-        if spec.config_dir is None:  # of no suite
+        if spec.config_dir is None:  # a timeout that no suite set
             hint += ": in a suite, under the server; --url alone has no such setting"
         return _unreached(f"TLS failed: {cause.verify_message}{where}", hint)
     if isinstance(cause, ssl.SSLError):
@@ -186,7 +191,7 @@ def _failure_of_cause(cause: BaseException, where: str, spec: ServerSpec) -> Cal
 
 
 def _no_http(message: str, spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> CallFailed:
-    """What h11 could make nothing of, or an end that came too soon."""
+    """The failure for an answer that h11 could not parse, or that ended too soon."""
     if "disconnected" in message or "closed connection" in message:
         return _closed(spec, where, answering=answering, opening=opening)
     if _TLS_ALERT.search(message):

@@ -1,8 +1,9 @@
-"""Which headers a message goes with, in either era of the protocol.
+"""The headers of each message, in both lifecycles.
 
-The handshake era names the session and, from 2025-06-18 on, the revision; the stateless one names the revision, the method
-and what it is about on every POST. What the suite's `headers` say stands over all of it, so that a test may send anything on
-purpose.
+In the handshake lifecycle they name the session and, from 2025-06-18 on, the revision. In the stateless one they name the
+revision, the method and its subject on every POST. The suite's `headers` override all of them, so that a test may send
+anything.
+
 Source: MCP 2025-11-25, basic/transports; MCP 2026-07-28, basic/transports, request headers.
 """
 
@@ -31,9 +32,9 @@ _STREAM = "text/event-stream"
 
 
 class RequestHeaders:
-    """What every request of one session carries; changes with the handshake.
+    """The headers of all requests of one session, updated by the handshake.
 
-    `session_id` is the server's, None without one. `stateless`: the revision offered knows no sessions.
+    `session_id` is the server's, None without one. `stateless`: the offered revision has no sessions.
     """
 
     def __init__(self, own: Mapping[str, str]) -> None:
@@ -45,20 +46,20 @@ class RequestHeaders:
         self._of_posts: RawHeaders | None = None
 
     def offer(self, revision: str, *, stateless: bool) -> None:
-        """From the next request on `revision` is offered; what an opening before this one brought is forgotten."""
+        """Offer `revision` from the next request on, and forget an earlier opening."""
         self.stateless = stateless
         self.session_id = None
         self.agree(revision if stateless else None)
 
     def agree(self, revision: str | None) -> None:
-        """From the next request on `revision` is spoken."""
-        # A revision that no header can carry came from a server that lies; it is told of elsewhere.
+        """Use the agreed `revision` from the next request on."""
+        # A revision that does not fit into a header is the server's mistake; it is reported elsewhere.
         sendable = revision is not None and revision not in _WITHOUT_VERSION_HEADER and _VISIBLE.fullmatch(revision)
         self._version = revision if sendable else None
         self._of_posts = None
 
     def take_session_id(self, session_id: str | None) -> bool:
-        """The id that came with the answer to `initialize`; False when it is not visible ASCII, as it must be."""
+        """Store the id from the answer to `initialize`; false when it is not visible ASCII, as it must be."""
         if session_id is not None and not _VISIBLE.fullmatch(session_id):
             return False
         self.session_id = session_id
@@ -66,7 +67,7 @@ class RequestHeaders:
         return True
 
     def of_post(self, line: bytes, call: Call | None) -> RawHeaders:
-        """For the POST of one message."""
+        """The headers for the POST of one message."""
         if self._of_posts is None:
             self._of_posts = self._raw({"Accept": _ANY_ANSWER, "Content-Type": "application/json", **self._session()})
         headers = self._of_posts
@@ -75,20 +76,20 @@ class RequestHeaders:
         if call is not None and call.headers:
             headers = headers + self._raw(call.headers, own=False)
         if call is not None and call.fault is not None and call.fault.kind == "disconnect":
-            # A packed body gives its connection up at its end, before it can be cut.
+            # A compressed body returns its connection to the pool at its end, before it can be closed.
             headers = [(name, value) for name, value in headers if name != b"Accept-Encoding"]
             headers += self._raw({"Accept-Encoding": "identity"}, own=False)
         return headers
 
     def of_stream(self, last_event_id: str | None) -> RawHeaders:
-        """For a GET that asks for an event stream, from after the event `last_event_id` on where that is known."""
+        """The headers for a GET of an event stream, resumed after `last_event_id` where that is known."""
         headers = self._raw({"Accept": _STREAM, "Cache-Control": "no-store", **self._session()})
         if last_event_id is not None:
             headers.append((b"Last-Event-ID", last_event_id.encode()))
         return headers
 
     def of_delete(self) -> RawHeaders:
-        """For the DELETE that ends the session."""
+        """The headers for the DELETE that ends the session."""
         return self._raw({"Accept": _ANY_ANSWER, **self._session()})
 
     def _session(self) -> dict[str, str]:
@@ -107,7 +108,7 @@ class RequestHeaders:
 
 
 def header_fault(headers: Mapping[str, str]) -> str | None:
-    """Why HTTP cannot carry `headers`, as a clause that quotes no value, since it may be a secret; None when it can."""
+    """Why HTTP cannot carry `headers`; None when it can. The clause quotes no value, since it may be a secret."""
     for name, value in headers.items():
         if not TOKEN.fullmatch(name):
             return f"`{name}` is not the name of an HTTP header"
@@ -121,7 +122,7 @@ def header_fault(headers: Mapping[str, str]) -> str | None:
 
 
 def _about(line: bytes, call: Call | None) -> dict[str, str]:
-    """What the stateless revision repeats of a message in headers; {} for a reply."""
+    """The parts of a message that the stateless revision repeats in headers; {} for a reply."""
     message: Any = wire.parse(line) if call is None else {"method": call.method, "params": call.params}
     method = message.get("method")
     if not isinstance(method, str):

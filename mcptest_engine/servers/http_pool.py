@@ -1,8 +1,8 @@
-"""The connections behind the HTTP client, made cheap to look after.
+"""A connection pool for the HTTP client with cheap checks of idle connections.
 
-Before each request the pool asks every idle connection whether the server has closed it, and the stock answer takes longer than
-sending the request: with 32 calls in flight that is most of the time. Here a connection keeps its socket, and asking is one
-look at it. Everything else is the stock pool's; where there is a proxy, the stock transport is used instead.
+Before each request, a pool asks every idle connection whether the server has closed it. The stock check takes longer than
+sending the request: with 32 calls at a time it is most of the time. Here a connection keeps its socket, and the check is one
+poll of it. The rest is the stock pool's; with a proxy, the stock transport is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CAN_POLL = hasattr(select, "poll")
 
 
 class PooledTransport(httpx2.AsyncBaseTransport):
-    """The connections of one client. Raises what the stock transport does: httpx2's exceptions, each from httpcore2's."""
+    """The connections of one client. Raises httpx2's exceptions, as the stock transport does."""
 
     def __init__(self, certificates: ssl.SSLContext | None, *, kept_alive: int, kept_alive_seconds: float) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
@@ -34,7 +34,7 @@ class PooledTransport(httpx2.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request; the body of its answer is still to be read."""
+        """Send one request; the caller reads the body."""
         url = request.url
         where = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         sent = httpcore2.Request(
@@ -106,7 +106,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
 
 
 def _is_readable(descriptor: int) -> bool:
-    """Whether there is anything in an idle connection: its end, or bytes that nobody asked for."""
+    """Whether an idle connection has something to read: its end, or unexpected bytes."""
     if descriptor < 0:
         return True  # closed
     poll = select.poll()

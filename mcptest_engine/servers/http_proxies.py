@@ -1,7 +1,7 @@
-"""Which proxy a request goes through: the suite's, one of the environment, or none.
+"""Which proxy a request uses: the suite's, one of the environment, or none.
 
-Decided here and nowhere else, so that the client, the wait for readiness and the rule on where secrets go agree. The
-surprising thing: a proxy of the environment is never used for this machine, whose loopback it could not reach.
+This is the only place that decides it, for the client, the wait for readiness and the rule on secrets. A proxy of the
+environment is never used for this machine, whose loopback it could not reach.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def proxy_for(spec: ServerSpec, url: str) -> str | None:
-    """The URL of the proxy through which `url` is asked, as it was written; None when it is asked directly.
-
-    Raises: ValueError when `url` is none.
-    """
+    """The URL of the proxy for `url`, as it was written; None for a direct connection. Raises: ValueError for a bad URL."""
     if spec.http.proxy is not None:
         return spec.http.proxy
     parts = urlsplit(url)
@@ -38,7 +35,7 @@ def proxy_for(spec: ServerSpec, url: str) -> str | None:
 
 
 def _is_excepted(host: str, port: int | None, no_proxy: str) -> bool:
-    """Whether NO_PROXY names the host: by its name, a domain above it, its address or its network, each with a port or not."""
+    """Whether NO_PROXY lists the host: its name, a parent domain, its address or its network, each with or without a port."""
     entries = (entry.strip().lower().rpartition("://")[2] for entry in no_proxy.split(","))
     return any(_covers(entry, host, port) for entry in entries if entry)
 
@@ -55,5 +52,5 @@ def _covers(entry: str, host: str, port: int | None) -> bool:
         return False
     domain = name.strip("[]").removeprefix("*")
     if domain.startswith("."):
-        return host.endswith(domain)  # what is below it, and not itself
+        return host.endswith(domain)  # subdomains, and not the domain itself
     return host == domain or host.endswith("." + domain)

@@ -1,8 +1,8 @@
-"""Whether a request is repeated: only after 429 or 503 with `Retry-After`, only a few times, only while its call has time.
+"""Decides whether a request is repeated: only after 429 or 503 with `Retry-After`, and while its call has time.
 
-Everything else that goes wrong is what the server did, and the test sees it. A 429 says that the request was not taken. A 503
-may come from a gateway whose server is at work already, so that after one no tool is called again that may change something.
-Source: RFC 9110, 9.2.2 (what may be repeated), 10.2.3 (Retry-After), 15.6.4 (503); RFC 6585, 4 (429).
+Every other failure is the server's answer, and the test sees it. A 429 says that the request was not processed. A 503 may come
+from a gateway while the server works on it, so after a 503 a tool that may change something is not called again. Source: RFC
+9110, 9.2.2 (what may be repeated), 10.2.3 (Retry-After), 15.6.4 (503); RFC 6585, 4 (429).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FOR_EVER = 1e9
 
 
 class Retries:
-    """The repetitions of one request.
+    """The retries of one request.
 
-    `kept` is what `http.retries` holds: {"status", "headers", "body", "waited_ms"} of each answer that asked for one.
-    `refusal` says, as the end of a sentence, why the last was not done; "" when it did not ask. `danger_of_repeating` says why
-    `call` may not be sent twice where nothing says that it was not taken, "" when it may.
+    `kept` is what `http.retries` stores: {"status", "headers", "body", "waited_ms"} of each answer that asked for one.
+    `refusal` says why the last was not done, as the end of a sentence; "" when none was asked for. `danger_of_repeating` says
+    why `call` may not be sent twice, "" when it may.
     """
 
     def __init__(
@@ -48,9 +48,8 @@ class Retries:
         self._deadline = monotonic() + default_seconds
 
     async def wait_before_next(self, response: httpx2.Response, body: str, *, resumes: bool) -> float | None:
-        """The seconds to wait before the request is sent again; None when it is not.
-
-        One that `resumes` only asks for the rest of an answer.
+        """The seconds to wait before the request is sent again; None when it is not. `resumes`: it only asks for the rest of an
+        answer.
         """
         self.refusal = ""
         asked = None
@@ -85,7 +84,7 @@ class Retries:
 
 
 def retry_after_seconds(retry_after: str, now: float) -> float | None:
-    """What a `Retry-After` header asks for, given the time of day in seconds since the epoch; None when it says nothing."""
+    """The seconds that `Retry-After` asks for, given the time in seconds since the epoch; None when it cannot be read."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return float(text) if len(text) <= _MOST_DIGITS else _FOR_EVER
@@ -102,5 +101,5 @@ def _until(date: str, now: float) -> float | None:
 
 
 def _left(seconds: float) -> str:
-    """A time that runs, in whole seconds where it has any: nobody wants "29.9987 s"."""
+    """The time left, in whole seconds above one: nobody wants "29.9987 s"."""
     return duration(float(round(seconds))) if seconds >= 1 else duration(max(round(seconds, 3), 0.0))

@@ -1,8 +1,9 @@
-"""Event streams over HTTP: reading one, knowing how to go on after it, and the server's own.
+"""Event streams over HTTP: reading one, resuming it, and the server's own stream.
 
-A stream may end at any time and be taken up where it ended, as long as its events have ids: that is how a server lets a client
-poll for a long answer. The server's own stream carries what it sends unasked; it is opened after the handshake and never in
-anybody's way: a server that has none is told of by nothing, and one that ends it again and again is left alone.
+A stream may end at any time and be resumed, as long as its events have ids: so a server lets a client poll for a long answer.
+The server's own stream carries its notifications and requests. It is opened after the handshake, and nothing waits for it. A
+server without one is not reported, and one that ends it repeatedly is left alone.
+
 Source: MCP 2025-11-25, basic/transports#listening-for-messages-from-the-server and #resumability-and-redelivery.
 """
 
@@ -33,15 +34,15 @@ if TYPE_CHECKING:
 
 STREAM_TYPE = "text/event-stream"
 MAX_FRUITLESS = 5
-"""So many connections in a row may bring nothing new before a stream is given up."""
+"""After so many connections without anything new, a stream is given up."""
 
 _DEFAULT_RETRY_MS = 1000
-_LASTING_SECONDS = 5.0  # a server may close a stream on which nothing happens; one that holds it so long wants it
-_SHORTEST_PAUSE_SECONDS = 0.05  # between connections for the server's own stream: nobody waits for it
+_LASTING_SECONDS = 5.0  # a server may close an idle stream; one that it held this long is opened again
+_SHORTEST_PAUSE_SECONDS = 0.05  # between two connections for the server's own stream: nobody waits for it
 
 
 class HttpContext(NamedTuple):
-    """What everything that is sent in one session shares. `posts` grows and shrinks: each message under way and its call."""
+    """What all requests of one session share. `posts` are the messages on their way, each with its call."""
 
     spec: ServerSpec
     client: HttpClient
@@ -51,10 +52,10 @@ class HttpContext(NamedTuple):
 
 
 class EventStream:
-    """What is known of one stream of events, over all the connections that carry it.
+    """The state of one event stream, over all its connections.
 
-    `last_event_id` is what to go on after, None while no event had an id; `retry_seconds` the server's wish. `fruitless` counts
-    the connections since the last that brought anything new; `unfinished` is the event that the last one ended in.
+    `last_event_id` is where to resume, None while no event had an id; `retry_seconds` is the server's wish. `fruitless` counts
+    the connections since the last that brought anything new; `unfinished` is the event in which the last connection ended.
     """
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -95,7 +96,7 @@ class EventStream:
 
 
 class OwnStream:
-    """The stream on which the server sends unasked."""
+    """The stream on which the server sends notifications and requests."""
 
     def __init__(self, http: HttpContext) -> None:
         self._http = http
@@ -103,7 +104,7 @@ class OwnStream:
         self._known = asyncio.Event()
 
     async def listening(self, timeout_seconds: float) -> None:
-        """Wait until it is open, or known not to exist."""
+        """Wait until it is open, or is known not to exist."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._known.wait()
@@ -111,7 +112,9 @@ class OwnStream:
             pass
 
     async def run(self, before: Callable[[], Iterable[asyncio.Task[None]]]) -> None:
-        """Keep it open as long as the server does; `before` gives the requests that it has to have seen first. Never raises."""
+        """Keep it open as long as the server does; `before` returns the requests that the server must have received first.
+        Never raises.
+        """
         try:
             waiting = tuple(before())
             if waiting:
@@ -122,7 +125,7 @@ class OwnStream:
             self._known.set()
 
     async def _opened(self) -> bool:
-        """One connection, to its end; false when the server has no such stream."""
+        """Read one connection to its end; false when the server has no such stream."""
         http = self._http
         try:
             response = await http.client.send("GET", http.headers.of_stream(self._events.last_event_id))
@@ -144,7 +147,9 @@ class OwnStream:
         return True
 
     def _there(self, response: httpx2.Response) -> bool:
-        """Whether this is the stream. Without one a server answers 405; what is no answer at all is remarked upon, once."""
+        """Whether the response is the stream. A server without one answers 405; an answer that is none of both causes one
+        remark.
+        """
         status, kind = response.status_code, content_type(response)
         if status == 200 and kind == STREAM_TYPE:
             return True
@@ -159,10 +164,10 @@ class OwnStream:
 
 
 def is_message(event: ServerSentEvent) -> bool:
-    """Whether it carries a JSON-RPC message; others have an id or a retry time only, or a type of their own."""
+    """Whether the event carries a JSON-RPC message; others have only an id, a retry time, or their own type."""
     return bool(event.data) and event.event == "message"
 
 
 def content_type(response: httpx2.Response) -> str:
-    """Such as "application/json", without parameters; "" without one."""
+    """The content type without parameters, such as "application/json"; "" without one."""
     return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()

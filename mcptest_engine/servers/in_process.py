@@ -1,8 +1,8 @@
-"""A server that lives in this process: an object of the `mcp` SDK or of `fastmcp`, spoken to in memory.
+"""A server in this process: an object of the `mcp` SDK or of `fastmcp`, connected in memory.
 
-The SDK's own stdio server reads and writes here, over two texts in place of stdin and stdout. So a server says the same
-bytes as in a process of its own, and no process is started. The server shares the event loop of its caller: code that blocks
-blocks both, and no timeout can end it.
+The SDK's own stdio server reads and writes here, over two texts in place of stdin and stdout. So a server sends the same bytes
+as in its own process, and no process is started. It shares the event loop of its caller: blocking code blocks both, and no
+timeout can end it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.transport import Receiver
 
 _LOW_LEVEL = ("_mcp_server", "_lowlevel_server")
-"""Where `FastMCP` and `MCPServer` hold the server that runs over two streams; the SDK's clients read it there too."""
+"""The attributes in which `FastMCP` and `MCPServer` hold the low-level server; the SDK's clients use them too."""
 
 
 def low_level_server(app: object) -> Any:
-    """The server that runs over two streams. Raises: UsageError for an object that is none and holds none."""
+    """The low-level server of an object. Raises: UsageError for an object that is none and holds none."""
     for name in _LOW_LEVEL:
         inner = getattr(app, name, None)
         if inner is not None:
@@ -44,7 +44,7 @@ def low_level_server(app: object) -> Any:
 
 
 def connecting_in_process(app: object) -> Callable[[ServerSpec], Awaitable[Session]]:
-    """A `connect` that runs `app` in the event loop. Raises: UsageError for what is no server."""
+    """Make a `connect` that runs `app` in the event loop. Raises: UsageError for an object that is no server."""
     server = low_level_server(app)
 
     async def connect(spec: ServerSpec) -> Session:
@@ -72,7 +72,7 @@ class InProcessTransport(ConnectionlessTransport):
         self._task = asyncio.get_running_loop().create_task(self._run(receiver), name="server in this process")
 
     async def _run(self, receiver: Receiver) -> None:
-        from mcp.server.stdio import stdio_server  # whoever has such an object has the SDK
+        from mcp.server.stdio import stdio_server  # the application that made this object has imported the SDK
 
         clause = "ended"
         try:
@@ -112,12 +112,12 @@ class InProcessTransport(ConnectionlessTransport):
         return self._trace
 
     def withdraw(self, call: Call) -> bool:  # noqa: ARG002
-        """What was handed over is on its way."""
+        """Return false: a sent request cannot be taken back."""
         return False
 
 
 class _Input:
-    """Stands for the server's stdin: an asynchronous iterator of lines."""
+    """Replaces the server's stdin: an asynchronous iterator of lines."""
 
     def __init__(self) -> None:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -139,7 +139,7 @@ class _Input:
 
 
 class _Output:
-    """Stands for the server's stdout: each text that is written to it is a message and its newline."""
+    """Replaces the server's stdout: each text that is written is one message and its newline."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver

@@ -1,8 +1,8 @@
-"""HTTP as of 2024-11-05: one event stream for everything that the server says, and POSTs to an endpoint that it names.
+"""The HTTP transport of 2024-11-05: one event stream for all that the server sends, and POSTs to an endpoint that it names.
 
-Spoken only with a server that refuses the POST of `initialize` and then opens such a stream. The stream is the connection:
-when it ends, the session and all its calls end.
-Source: MCP 2024-11-05, basic/transports#http-with-sse; MCP 2025-11-25, basic/transports#backwards-compatibility.
+Used only for a server that refuses the POST of `initialize` and then opens such a stream. The stream is the connection: when it
+ends, the session and all its calls end. Source: MCP 2024-11-05, basic/transports#http-with-sse; MCP 2025-11-25,
+basic/transports#backwards-compatibility.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST_ENDPOINT = 8192
 
 
 class LegacyStream:
-    """The stream; `endpoint` is where messages are posted to, once `open` has returned true."""
+    """The stream; `endpoint` receives the POSTs, once `open` has returned true."""
 
     def __init__(self, http: HttpContext) -> None:
         self.endpoint = ""
@@ -41,9 +41,9 @@ class LegacyStream:
         self._ending: Ending | None = None
 
     async def open(self, timeout_seconds: float) -> bool:
-        """Whether the server opens a stream whose first event names an endpoint, within the time.
+        """Whether the server opens, in time, a stream whose first event names an endpoint.
 
-        Raises: CallFailed when that is at another origin, and when the stream has ended already.
+        Raises: CallFailed when that is at another origin, or the stream has ended already.
         """
         self._reader = asyncio.get_running_loop().create_task(self._read())
         try:
@@ -59,19 +59,19 @@ class LegacyStream:
         return bool(self.endpoint)
 
     def expect(self, call: Call) -> None:
-        """The answer to `call` will come here."""
+        """Expect the answer to `call` on this stream."""
         call.http = dict(self.http)
         if call.fault is not None and call.fault.kind == "disconnect":
             self._cuts[call.id] = call
 
     async def close(self) -> None:
-        """Close the stream; nothing is told of it."""
+        """Close the stream without reporting its end."""
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.wait((self._reader,))
 
     async def _read(self) -> None:
-        """The stream from its GET to its end."""
+        """Read the stream from its GET to its end."""
         http = self._http
         try:
             response = await http.client.send("GET", http.headers.of_stream(None))
@@ -87,7 +87,7 @@ class LegacyStream:
             await cut(response)
 
     async def _read_events(self, response: httpx2.Response) -> None:
-        """Every message; tells the receiver when the stream that was in use ends."""
+        """Hand over every message; report the end of a stream that was in use."""
         clause = "ended its event stream, and with it the session"
         try:
             await EventStream(self._http.spec.max_message_bytes).read(response, self._take)
@@ -114,7 +114,7 @@ class LegacyStream:
             self._http.receiver.received(event.data, at)
 
     def _cut_if_wished(self, line: bytes) -> None:
-        """`fault: disconnect`: the call's answer is here, and the connection, which is the session, is cut."""
+        """Apply `fault: disconnect`: the call's answer has arrived, so the connection, which is the session, is closed."""
         for call in self._cuts.values():
             if not call.future.done() and is_answer_to(line, call):
                 self._http.receiver.failed(call, answer_lost(call.method, "disconnect"))
@@ -126,7 +126,7 @@ class LegacyStream:
             self._named.set_result(endpoint)
 
     def _checked(self, endpoint: str) -> str:
-        """The URL of the endpoint. Raises: CallFailed."""
+        """Check the URL of the endpoint. Raises: CallFailed."""
         import httpx2
 
         if self._ending is not None:

@@ -1,6 +1,6 @@
-"""Which process listens on which TCP port of this machine, as far as the system says so.
+"""Which process listens on which TCP port of this machine.
 
-Linux tells it under `/proc`, of the processes that this user may look at; elsewhere nothing is known.
+Linux shows it under `/proc`, for processes of the same user; on other systems nothing is known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LISTENS = "0A"
 
 
 class Process(NamedTuple):
-    """A process: its id, the name of its program, its session, and when it was started, in ticks since boot."""
+    """A process: its id, its program's name, its session, and its start time in ticks since boot."""
 
     pid: int
     name: str
@@ -23,7 +23,7 @@ class Process(NamedTuple):
 
 
 def process_on_port(port: int) -> Process | None:
-    """The oldest process that listens on the port; None where that is not known."""
+    """The oldest process that listens on the port; None where that cannot be read."""
     wanted = {inode for inode, one in _listening().items() if one == port}
     found = [process for process in _processes() if not wanted.isdisjoint(_sockets_of(process.pid))] if wanted else []
     return min(found, key=lambda process: process.started, default=None)
@@ -37,7 +37,7 @@ def ports_of_session(session: int) -> tuple[int, ...]:
 
 
 def process_of(pid: int) -> Process | None:
-    """What is known of a process; None when there is none."""
+    """The process with this id; None when there is none."""
     try:
         before, _, after = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
         fields = after.split()
@@ -47,7 +47,7 @@ def process_of(pid: int) -> Process | None:
 
 
 def _listening() -> dict[int, int]:
-    """The ports that are listened on, by the inode of the socket. Source: proc_net_tcp of the Linux kernel."""
+    """The listening ports, by the inode of the socket. Source: proc_net_tcp of the Linux kernel."""
     found: dict[int, int] = {}
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
@@ -67,11 +67,11 @@ def _processes() -> list[Process]:
 
 
 def _sockets_of(pid: int) -> set[int]:
-    """The inodes of the sockets that a process has open."""
+    """The inodes of a process's open sockets."""
     found: set[int] = set()
     try:
         links = list((_PROC / str(pid) / "fd").iterdir())
-    except OSError:  # it is gone, or another user's
+    except OSError:  # it has ended, or is another user's
         return found
     for link in links:
         with suppress(OSError, ValueError):

@@ -1,8 +1,8 @@
-"""How much memory what a server sends takes once it is read, told before it is read or from what was read.
+"""Estimates how much memory a server's message takes once it is parsed, before or after parsing it.
 
 A message of 60 MB takes 60 MB as one text and 1.8 GB as an array of empty objects, so a limit of bytes on the wire is no limit
-of memory. The estimate is that of CPython and within a factor of two of what was measured; it counts what stands for an object
-in the text, and costs nothing for a message that is too short to matter.
+of memory. The estimate is for CPython and within a factor of two of measurements. It counts what stands for an object in the
+text, and costs nothing for short messages.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import sys
 
 _MIB = 1024 * 1024
 MAX_VALUE_BYTES = 512 * _MIB
-"""So much one message may take once it is read."""
+"""The most memory that one parsed message may take."""
 MAX_LIST_BYTES = 256 * _MIB
-"""So much all pages of one list may take."""
+"""The most memory that all pages of one list may take."""
 
 MOST_PER_BYTE = 40
-"""No JSON takes more memory than so many times its length."""
+"""The most memory for each byte of any JSON."""
 
 _PIECE = 64 * 1024
 _BEYOND_LATIN_1 = re.compile(rb"[\xc4-\xff]")
@@ -25,7 +25,7 @@ _BEYOND_UTF_16 = re.compile(rb"[\xf0-\xff]")
 
 
 def is_too_much(line: bytes) -> bool:
-    """Whether the value of `line` would take more than a message may."""
+    """Whether the value of `line` would exceed the limit of a message."""
     if len(line) * MOST_PER_BYTE <= MAX_VALUE_BYTES:
         return False
     wide = _width_bytes(line)
@@ -33,7 +33,7 @@ def is_too_much(line: bytes) -> bool:
 
 
 def value_bytes(line: bytes) -> int:
-    """About what the objects of a JSON text take; too much where its texts hold JSON themselves, never too little for that."""
+    """Estimate the memory of a JSON text's objects. Too much where its texts contain JSON, but never too little for that."""
     objects, commas, colons = line.count(b"{"), line.count(b","), line.count(b":")
     texts = max(0, line.count(b'"') // 2 - colons)
     containers = 66 * (objects + line.count(b"[")) + 100 * (objects - line.count(b"{}"))
@@ -41,7 +41,7 @@ def value_bytes(line: bytes) -> int:
 
 
 def parsed_bytes(value: object) -> int:
-    """What a value that was read takes, the names of members left out, which are shared."""
+    """Estimate the memory of a parsed value, without the names of members, which are shared."""
     size, waiting = 0, [value]
     while waiting:
         item = waiting.pop()
@@ -54,19 +54,19 @@ def parsed_bytes(value: object) -> int:
 
 
 def _width_bytes(line: bytes) -> int:
-    """What a text takes beyond its length: one letter decides how wide all of them are kept, twice while it is read."""
+    """The memory of a text beyond its length. One wide letter makes all of them wide, twice while it is read."""
     if line.isascii() or _BEYOND_LATIN_1.search(line) is None:
         return 0
     return len(line) * (6 if _BEYOND_UTF_16.search(line) else 2)
 
 
 def _structure(line: bytes) -> bytes:
-    """`line` without what its texts hold, their quotes kept: a piece at a time, since this is for what is large."""
+    """Return `line` without the contents of its texts. Works in pieces, since this is for large lines."""
     kept, inside, carried = bytearray(), False, b""
     for start in range(0, len(line), _PIECE):
         piece = carried + line[start : start + _PIECE]
         whole = piece.rstrip(b"\\")
-        carried = b"\\" * ((len(piece) - len(whole)) % 2)  # it may escape what the next piece begins with
+        carried = b"\\" * ((len(piece) - len(whole)) % 2)  # it may escape the first character of the next piece
         parts = whole.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
         texts = slice(0 if inside else 1, None, 2)
         inside ^= len(parts) % 2 == 0

@@ -1,8 +1,8 @@
-"""How requests get their token: `auth_for` gives a session the `httpx2.Auth` that its server's spec asks for.
+"""`auth_for` chooses the `httpx2.Auth` that adds the token of a server's spec to its requests.
 
-Two kinds: OAuth client credentials out of the suite, whose token lives in memory and is asked for once a server and run; and a
-token that `mcptest login` stored for exactly this URL. A server that needs neither pays next to nothing here: what does the
-work is imported when there is some. Tokens go only to https or to this machine.
+There are two kinds: OAuth client credentials of the suite, whose token is held in memory and requested once for each server and
+run; and a token that `mcptest login` stored for exactly this URL. For other servers almost nothing is imported. Tokens are sent
+only to https or to this machine.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.token_auth import TokenAuth
 
 _known: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[object, ...], TokenAuth]] = WeakKeyDictionary()
-"""Every session of a server shares its token: a restart or a session of a test's own asks for none. It goes with the loop."""
+"""All sessions of a server share its token: a restart, or a test's own session, requests none. Ends with the event loop."""
 
 
 def auth_for(spec: ServerSpec) -> TokenAuth | None:
-    """What sends the token of a URL server, or None when its spec asks for none and `mcptest login` stored none.
+    """The `Auth` of a URL server, or None when its spec names none and `mcptest login` stored none.
 
-    Called on a running event loop. Raises: AuthFailed for a client secret that is not set, for a token that would travel in the
-    clear, and for a stored token that cannot be read.
+    Called on a running event loop. Raises: AuthFailed for a client secret that is not set, a token that would be sent
+    unencrypted, and a stored token that cannot be read.
     """
     if spec.oauth is not None:
         return _by_client_credentials(spec)

@@ -1,7 +1,4 @@
-"""The device flow: a code that is typed in on another machine, and a token endpoint that is asked until it is there.
-
-Source: RFC 8628.
-"""
+"""The device flow: a person enters a code on another device, while the token endpoint is polled. Source: RFC 8628."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ _ENDED = {
 
 
 class DeviceCode(NamedTuple):
-    """What a person needs: where to go and what to type there. `complete_uri` has the code in it already."""
+    """What a person needs to log in: the page and the code. `complete_uri` contains the code already."""
 
     user_code: str
     verification_uri: str
@@ -43,7 +40,7 @@ class DeviceCode(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """How the polling waits and tells the time, both in seconds."""
+    """How the polling waits and reads the clock, both in seconds."""
 
     wait: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Callable[[], float] = time.monotonic
@@ -52,7 +49,7 @@ class Timing(NamedTuple):
 async def device_grant(
     flow: Flow, http: OAuthHttp, show: Callable[[DeviceCode], None], redact: Callable[[str], str], timing: Timing
 ) -> Grant:
-    """Get a code, have `show` tell it, and ask until somebody has entered it. Raises: OAuthTrouble."""
+    """Get a code, pass it to `show`, and poll until somebody has entered it. Raises: OAuthTrouble."""
     endpoint = flow.metadata.get("device_authorization_endpoint")
     if not isinstance(endpoint, str):
         where = shown_url(flow.issuer or flow.url)
@@ -79,7 +76,7 @@ async def _request_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Call
 async def _poll(
     flow: Flow, http: OAuthHttp, members: dict[str, Any], redact: Callable[[str], str], timing: Timing
 ) -> Grant:
-    """Ask until there is a token. Source: RFC 8628 sections 3.4 and 3.5."""
+    """Poll the token endpoint until there is a token. Source: RFC 8628 sections 3.4 and 3.5."""
     form = {**_form(flow), "grant_type": GRANT, "device_code": str(members.get("device_code"))}
     interval = _number(members.get("interval"), _DEFAULT_INTERVAL)
     lifetime = _number(members.get("expires_in"), _DEFAULT_LIFETIME)
@@ -91,7 +88,7 @@ async def _poll(
             raise OAuthTrouble(f"the code was not entered within {duration(lifetime)}", hint="log in again")
         try:
             response = await http.send(flow.request(flow.token_endpoint, form), TOKEN_ENDPOINT)
-        except OAuthTrouble:  # the network may come back: ask less often
+        except OAuthTrouble:  # the network may recover: poll less often
             interval = min(2 * interval + 1, _LONGEST_INTERVAL)
             continue
         code, told = oauth_error(response, redact)

@@ -1,7 +1,11 @@
-"""From a refusal to a token: who issues it, as whom we ask, for which scope, and the grants that a login has.
+"""From a refused request to a token: discovery, registration, and the authorization code grant with PKCE.
 
-Discovery, registration and the authorization code grant with PKCE. Other grants are the caller's: a `Flow` is given a function
-that asks for the token once it is known where.
+Other grants belong to the caller: a `Flow` is given a function that requests the token once the endpoints are known.
+
+The `mcp` package has an OAuth client too. It is not used here: importing it takes more than a second of CPU time, its models
+refuse metadata without an authorization endpoint and drop that of the device flow, and its errors do not say which answer was
+wrong.
+
 Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, RFC 8414, RFC 7591, RFC 7636, RFC 8707, RFC 9207.
 """
 
@@ -37,7 +41,7 @@ CODE_GRANT = "authorization_code"
 _CLIENT_NAME = "mcptest"
 _PROTOCOL_HEADER = "mcp-protocol-version"
 _NAMES_RESOURCE_FROM = "2025-06-18"
-"""The revision from which on a token is asked for by the name of its resource, also where the resource has no metadata."""
+"""From this revision on, a token request names its resource, also where the resource has no metadata."""
 _ASKED_AS = "2025-11-25"
 _METHODS = ("client_secret_basic", "client_secret_post")
 _KNOWN_METHODS = (None, "none", *_METHODS)
@@ -51,18 +55,18 @@ class Challenge(NamedTuple):
 
     @property
     def needs_scope(self) -> bool:
-        """Whether the token is fine and may do too little."""
+        """Whether the token is valid but lacks a scope."""
         return self.status == 403 and challenge_parameter(self.header, "error") == "insufficient_scope"
 
 
 class Flow:
-    """The way to a token for the server at `url`, and what was found out on it. Steps are made again where they must be.
+    """Gets a token for the server at `url`, and remembers what it discovered. Steps are repeated where necessary.
 
-    `grant` is the last token. `metadata` is the authorization server's, as it came, and `client` as whom we ask: known
-    beforehand, or registered. `ask` gets the token, once there are both; `grants` is what a registration says of it.
-    `scope` stands in the place of the one that the server asks for. `redirect_uri` is where a browser comes back to.
-    `needs_browser` is False for grants without an authorization endpoint. `method_is_open`: how the client shows itself was not
-    given, so that the metadata decides. `client_metadata_url` is a client id that is a URL.
+    `grant` is the last token. `metadata` is the authorization server's, as received. `client` is the client that requests:
+    known beforehand, or registered. `ask` requests the token once both are known; `grants` are the grant types to register.
+    `scope` overrides the scope that the server asks for. `redirect_uri` is where the browser returns to. `needs_browser` is
+    False for grants without an authorization endpoint. `method_is_open`: the client's authentication method was not given, so
+    the metadata decides. `client_metadata_url` is a client id that is a URL.
     """
 
     def __init__(
@@ -101,24 +105,24 @@ class Flow:
 
     @property
     def issuer(self) -> str | None:
-        """The authorization server, where it published metadata."""
+        """The authorization server, None without metadata."""
         return self.metadata.get("issuer")
 
     @property
     def token_endpoint(self) -> str:
-        """Where tokens come from; without metadata the place that MCP 2025-03-26 fixed."""
+        """The token endpoint; without metadata the path that MCP 2025-03-26 fixed."""
         return str(self.metadata.get("token_endpoint") or urljoin(_origin(self.url), "/token"))
 
     @property
     def resource(self) -> str | None:
-        """The resource that the token is for, where that is said. Source: RFC 8707."""
+        """The `resource` of token requests, None where it is left out. Source: RFC 8707."""
         if self._resource_metadata is not None:
             named = self._resource_metadata["resource"]
             return named if _covers(named, self.url) else _resource_of(self.url)
         return _resource_of(self.url) if (self._revision or "") >= _NAMES_RESOURCE_FROM else None
 
     async def token(self, http: OAuthHttp, request: httpx2.Request, challenge: Challenge) -> Grant | None:
-        """Turn the refusal of `request` into a token; None when it is none that a token mends. Raises: OAuthTrouble."""
+        """Get a token after the refusal of `request`; None when no token would help. Raises: OAuthTrouble."""
         if challenge.status != 401 and not challenge.needs_scope:
             return None
         self._revision = request.headers.get(_PROTOCOL_HEADER)
@@ -133,7 +137,7 @@ class Flow:
         return self.grant
 
     async def refreshed(self, http: OAuthHttp) -> Grant | None:
-        """Another token by the refresh token; None where there is none, or it is refused. Raises: OAuthTrouble."""
+        """Refresh the token; None when there is no refresh token, or it is refused. Raises: OAuthTrouble."""
         old = self.grant
         if old is None or old.refresh_token is None or self.client is None:
             return None
@@ -146,13 +150,13 @@ class Flow:
         return self.grant
 
     async def request_token(self, http: OAuthHttp, form: Mapping[str, str]) -> Grant:
-        """Ask the token endpoint as our client. Raises: OAuthTrouble."""
+        """Request a token from the token endpoint. Raises: OAuthTrouble."""
         response = await self._post_form(http, form)
         self._check_found(response)
         return read_grant(response, self._redact)
 
     async def code_grant(self, http: OAuthHttp, browse: Callable[[str], Awaitable[tuple[str, str | None]]]) -> Grant:
-        """Send a browser off and exchange its code; `browse` takes a URL and gives the code and `iss`. Raises: OAuthTrouble."""
+        """Open a browser and exchange its code; `browse` takes a URL and returns the code and `iss`. Raises: OAuthTrouble."""
         assert self.client is not None
         assert self.redirect_uri is not None
         verifier = secrets.token_urlsafe(64)
@@ -183,11 +187,11 @@ class Flow:
         return await self.request_token(http, {**form, **self.resource_form()})
 
     def resource_form(self) -> dict[str, str]:
-        """`resource`, for a form that says it."""
+        """The form's `resource` member, where it has one."""
         return {} if self.resource is None else {"resource": self.resource}
 
     def request(self, endpoint: str, form: Mapping[str, str]) -> httpx2.Request:
-        """A form sent as our client."""
+        """Build the POST of a form with the client's credentials."""
         assert self.client is not None
         headers, members = self.client.shown(form)
         return httpx2.Request("POST", endpoint, data=members, headers=headers)
@@ -201,12 +205,12 @@ class Flow:
         self._ends_at = None if grant.lifetime_seconds is None else time.time() + grant.lifetime_seconds
 
     async def _discover(self, http: OAuthHttp, challenge: Challenge) -> None:
-        """Find the authorization server and its metadata. Raises: OAuthTrouble for metadata that must not be trusted."""
+        """Find the authorization server and its metadata. Raises: OAuthTrouble for metadata that cannot be trusted."""
         self._resource_metadata = await self._find_resource_metadata(http, challenge) or self._resource_metadata
         named = self._named_server()
         issuer = named or _origin(self.url)
         if self._registered_at is not None and not _same_issuer(self._registered_at, issuer):
-            self.client = self.grant = self._registered_at = None  # another server knows nothing of that client
+            self.client = self.grant = self._registered_at = None  # another server does not know that client
             self.metadata = {}
         for url in _server_metadata_urls(named, self.url):
             response = await _get(http, url)
@@ -223,7 +227,7 @@ class Flow:
                 return
 
     async def _find_resource_metadata(self, http: OAuthHttp, challenge: Challenge) -> dict[str, Any] | None:
-        """What the server says of who may issue tokens for it. Source: RFC 9728. Raises: OAuthTrouble."""
+        """Read the metadata of the protected resource. Source: RFC 9728. Raises: OAuthTrouble."""
         failed: int | None = None
         for url in _resource_metadata_urls(challenge_parameter(challenge.header, "resource_metadata"), self.url):
             response = await _get(http, url)
@@ -238,7 +242,7 @@ class Flow:
                     f"{shown_url(self.url)}"
                 )
             return found
-        if failed is not None:  # which does not say that there is none
+        if failed is not None:  # which does not mean that there is none
             raise OAuthTrouble(f"the metadata of the protected resource could not be read: HTTP {failed}")
         return None
 
@@ -246,7 +250,7 @@ class Flow:
         return None if self._resource_metadata is None else str(self._resource_metadata["authorization_servers"][0])
 
     def _server_metadata(self, response: httpx2.Response) -> dict[str, Any] | None:
-        """The authorization server's metadata, where the answer is such. Source: RFC 8414."""
+        """The authorization server's metadata, None when the answer holds none. Source: RFC 8414."""
         found = json_object(response)
         needed = ("issuer", "token_endpoint", *(("authorization_endpoint",) if self._needs_browser else ()))
         optional = ("registration_endpoint", "device_authorization_endpoint")
@@ -255,9 +259,8 @@ class Flow:
         return found if all(_is_url(found[name]) for name in optional if found.get(name) is not None) else None
 
     def _take_metadata(self, found: dict[str, Any], url: str) -> None:
-        """Source: MCP 2025-11-25, basic/authorization#authorization-code-protection: clients refuse a server without S256.
-
-        Raises: OAuthTrouble.
+        """Use this metadata. Raises: OAuthTrouble for a server without S256, which MCP clients must refuse.
+        Source: MCP 2025-11-25, basic/authorization#authorization-code-protection.
         """
         methods = found.get("code_challenge_methods_supported")
         if self._needs_browser and not (isinstance(methods, list) and "S256" in methods):
@@ -270,7 +273,7 @@ class Flow:
         self.metadata = found
 
     def _choose_scope(self, challenge: Challenge) -> None:
-        """The given scope, else the one that the server asks for; more scope adds to what was granted."""
+        """Use the given scope, else the one that the server asks for; a request for more scope adds to the granted one."""
         if self._given_scope is not None:
             return
         offered = _scopes(self.metadata)
@@ -285,7 +288,7 @@ class Flow:
         self.scope = wanted
 
     async def _get_client(self, http: OAuthHttp) -> None:
-        """Become a client of the authorization server: by the URL of our metadata, or by registration. Raises: OAuthTrouble."""
+        """Get a client id: the URL of the client's metadata, or by registration. Raises: OAuthTrouble."""
         if self._client_metadata_url and self.metadata.get("client_id_metadata_document_supported") is True:
             self.client = Client(self._client_metadata_url)
             return
@@ -309,7 +312,7 @@ class Flow:
         }
 
     def _registered(self, response: httpx2.Response) -> Client:
-        """The client in the answer to a registration. Source: RFC 7591 section 3.2. Raises: OAuthTrouble."""
+        """Read the client from the answer to a registration. Source: RFC 7591 section 3.2. Raises: OAuthTrouble."""
         who = f"the registration endpoint {shown_url(str(response.request.url))}"
         code, told = oauth_error(response, self._redact)
         if response.status_code not in (200, 201):
@@ -334,7 +337,7 @@ class Flow:
         return Client(name, secret, method)
 
     def _supported_method(self, secret: str | None) -> str:
-        """How a client shows itself at the token endpoint, where nobody says it otherwise."""
+        """The client's authentication method at the token endpoint, where none was given."""
         if not secret:
             return "none"
         supported = self.metadata.get("token_endpoint_auth_methods_supported")
@@ -343,7 +346,7 @@ class Flow:
         return next((method for method in _METHODS if method in supported), _METHODS[0])
 
     def _check_found(self, response: httpx2.Response) -> None:
-        """Raises: OAuthTrouble where nothing was discovered, and the places of old are not there either."""
+        """Raises: OAuthTrouble where nothing was discovered and the endpoints of 2025-03-26 do not exist either."""
         if self.metadata or response.status_code not in (404, 405):
             return
         named = self._named_server()
@@ -356,7 +359,7 @@ class Flow:
         )
 
     def _check_issuer_of_answer(self, told: str | None) -> None:
-        """Source: RFC 9207. Raises: OAuthTrouble for an answer that may be another authorization server's."""
+        """Raises: OAuthTrouble for an answer that may be from another authorization server. Source: RFC 9207."""
         if told is None and self.metadata.get("authorization_response_iss_parameter_supported") is True:
             raise OAuthTrouble("the answer of the login lacks `iss`, which the authorization server promises")
         if told is not None and told != self.issuer:
@@ -385,19 +388,19 @@ def _resource_of(url: str) -> str:
 
 
 def _covers(resource: str, url: str) -> bool:
-    """Whether `url` is the resource, or lies below it."""
+    """Whether `url` is the resource, or below it."""
     if _origin(resource).lower() != _origin(url).lower():
         return False
     return f"{urlsplit(url).path.rstrip('/')}/".startswith(f"{urlsplit(resource).path.rstrip('/')}/")
 
 
 def _same_issuer(first: str, second: str) -> bool:
-    """Equal texts; of an issuer without a path the slash at its end does not count. Source: RFC 8414 section 3.3."""
+    """Whether both texts are equal; a slash after an issuer without a path does not count. Source: RFC 8414 section 3.3."""
     return first == second or (first.rstrip("/") == second.rstrip("/") == _origin(first))
 
 
 def _resource_metadata_urls(named: str | None, url: str) -> Iterator[str]:
-    """Where the metadata of the server may be, in order. Source: RFC 9728 sections 3.1 and 5.1."""
+    """The possible URLs of the resource's metadata, in order. Source: RFC 9728 sections 3.1 and 5.1."""
     path = urlsplit(url).path
     if named:
         yield named
@@ -407,7 +410,7 @@ def _resource_metadata_urls(named: str | None, url: str) -> Iterator[str]:
 
 
 def _server_metadata_urls(server: str | None, url: str) -> Iterator[str]:
-    """Where the metadata of the authorization server may be, in order. Source: RFC 8414 sections 3.1 and 5."""
+    """The possible URLs of the authorization server's metadata, in order. Source: RFC 8414 sections 3.1 and 5."""
     if server is None:
         yield f"{_origin(url)}/.well-known/oauth-authorization-server"
         return

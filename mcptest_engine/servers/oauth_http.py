@@ -1,7 +1,7 @@
-"""HTTP with authorization servers: apart from the session's own traffic, bounded in time and size, never in the clear.
+"""HTTP requests to authorization servers: separate from the session's traffic, limited in time and size, never unencrypted.
 
-The surprising thing: a server under test at a plain `http://localhost` URL may name an authorization server anywhere, so that
-each request gets a client after its own URL: certificates are checked whenever there are any.
+A server under test at a plain `http://localhost` URL may name an authorization server anywhere. So each request gets a client
+for its own URL, and https certificates are always checked.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _DECODED = ("content-encoding", "content-length", "transfer-encoding")
 
 
 class OAuthTrouble(Exception):
-    """What went wrong on the way to a token, in words that need no subject before them.
+    """Why there is no token, as a sentence without a subject before it.
 
-    `code` is the OAuth error that the authorization server named, such as "invalid_client"; `hint` says how to mend it.
+    `code` is the OAuth error of the authorization server, such as "invalid_client"; `hint` says how to fix it.
     """
 
     def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
@@ -48,9 +48,9 @@ class OAuthTrouble(Exception):
 
 
 class OAuthHttp:
-    """Sends requests to authorization servers; an async context manager that closes what it opened.
+    """Sends requests to authorization servers; an async context manager that closes its clients.
 
-    `role` in `send` is what the other side is in an error's words, such as "token endpoint".
+    `role` in `send` is the name of the other side in error messages, such as "token endpoint".
     """
 
     def __init__(self, options: HttpOptions, patience_seconds: float) -> None:
@@ -68,7 +68,9 @@ class OAuthHttp:
             await client.aclose()
 
     async def send(self, request: httpx2.Request, role: str) -> httpx2.Response:
-        """The answer with its body read; no redirect is followed. Raises: OAuthTrouble when none comes, or over plain http."""
+        """Send a request and read the whole answer; redirects are not followed. Raises: OAuthTrouble without an answer, or over
+        plain http.
+        """
         who = f"the {role} {shown_url(str(request.url))}"
         check_endpoint(str(request.url), role)
         try:
@@ -83,7 +85,7 @@ class OAuthHttp:
 
     @contextlib.asynccontextmanager
     async def stream(self, request: httpx2.Request, role: str) -> AsyncIterator[httpx2.Response]:
-        """The open answer, for one whose body is of no interest. Raises: OAuthTrouble as `send` does."""
+        """Send a request and yield the open answer, when its body does not matter. Raises: OAuthTrouble as `send` does."""
         who = f"the {role} {shown_url(str(request.url))}"
         try:
             async with asyncio.timeout(self._patience_seconds):
@@ -127,7 +129,7 @@ class OAuthHttp:
         return self._clients[secure, here]
 
     def _certificates(self) -> ssl.SSLContext:
-        """What `http.verify` trusts. Raises: OAuthTrouble."""
+        """The certificates that `http.verify` names. Raises: OAuthTrouble."""
         from mcptest_engine.servers.certificates import trusted_certificates
         from mcptest_engine.servers.spec import ServerSpec
 
@@ -137,19 +139,19 @@ class OAuthHttp:
             raise OAuthTrouble(f"no authorization server can be asked: {wrong.clause}") from None
 
     def _proxy(self, *, secure: bool) -> str | None:
-        """The proxy that the suite names; plain http goes past one that is elsewhere, where the secret could be read."""
+        """The suite's proxy; None for plain http and a proxy on another machine, which could read the secret."""
         proxy = self._options.proxy
         return proxy if proxy is None or secure or is_loopback(urlsplit(proxy).hostname or "") else None
 
 
 class _TooLarge(Exception):
-    """More came than an authorization server has to say."""
+    """The answer exceeds the size limit."""
 
 
 def check_endpoint(url: str, role: str) -> None:
-    """Raises: OAuthTrouble for what is no URL that can be asked, and for one to which no secret may go."""
+    """Raises: OAuthTrouble for text that is no http or https URL, and for a URL to which no secret may be sent."""
     try:
-        parts, _ = urlsplit(url), httpx2.URL(url)  # neither refuses all that cannot be asked
+        parts, _ = urlsplit(url), httpx2.URL(url)  # neither of the two refuses every bad URL
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except (httpx2.InvalidURL, ValueError):
         sound = False
@@ -161,7 +163,7 @@ def check_endpoint(url: str, role: str) -> None:
 
 
 def json_object(response: httpx2.Response) -> dict[str, Any] | None:
-    """The JSON object in an answer's body, or None when there is something else."""
+    """Parse the JSON object in an answer's body; None for anything else."""
     try:
         value = wire.parse(response.content)
     except wire.Unreadable:
@@ -170,13 +172,13 @@ def json_object(response: httpx2.Response) -> dict[str, Any] | None:
 
 
 def quoted_body(response: httpx2.Response, redact: Callable[[str], str]) -> str:
-    """`: ` and the start of an answer's body without its secrets, or "" when it is empty."""
+    """A colon and the start of an answer's body without secrets; "" when it is empty."""
     text = one_line(wire.clip(response.content, _SHOWN, redact))
     return f": {text}" if text else ""
 
 
 def oauth_error(response: httpx2.Response, redact: Callable[[str], str]) -> tuple[str | None, str]:
-    """The OAuth error code of an answer, and how it is told; (None, "") where it holds none. Source: RFC 6749 section 5.2."""
+    """The OAuth error code of an answer and its description; (None, "") without one. Source: RFC 6749 section 5.2."""
     members = json_object(response) or {}
     code, description = members.get("error"), members.get("error_description")
     if not isinstance(code, str) or not code:
@@ -185,7 +187,7 @@ def oauth_error(response: httpx2.Response, redact: Callable[[str], str]) -> tupl
 
 
 def describe_oauth_error(code: str, description: object, redact: Callable[[str], str]) -> str:
-    """An OAuth error in words: `invalid_client "no such client"`, without secrets and short."""
+    """Describe an OAuth error in short: `invalid_client "no such client"`, without secrets."""
     told = one_line(redact(code), 100)
     if isinstance(description, str) and description.strip():
         told += f' "{one_line(redact(description.strip()[:4096]), 200)}"'
@@ -193,7 +195,7 @@ def describe_oauth_error(code: str, description: object, redact: Callable[[str],
 
 
 def network_reason(wrong: BaseException) -> str:
-    """What the network did, as a clause; the cause is at the bottom of a chain of exceptions."""
+    """Describe a network exception as a clause; the cause is at the end of the chain."""
     for cause in causes(wrong):
         if isinstance(cause, ConnectionRefusedError):
             return "could not be reached: connection refused"

@@ -1,9 +1,8 @@
-"""Logging in at a server: the authorization code flow in a browser, or the device flow; and the same for a client under test.
+"""Logs in at a server with a browser (authorization code flow) or a code (device flow); also during a session.
 
-`log_in` and `log_in_by_device` give back a token and store nothing. `interactive_auth` logs in whenever a session is refused,
-also in its middle, and keeps what it gets in memory. The surprising thing: none of them opens a browser: `open_url` is given,
-so that a test or a headless driver can follow the authorization URL by itself.
-Source: MCP 2025-11-25, basic/authorization; OAuth 2.1; RFC 8252, RFC 8628.
+`log_in` and `log_in_by_device` return a token and store nothing. `interactive_auth` logs in whenever a session is refused, and
+holds the token in memory. None of them opens a browser: the caller passes `open_url`, so that a test can follow the
+authorization URL itself. Source: MCP 2025-11-25, basic/authorization; OAuth 2.1; RFC 8252, RFC 8628.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _MCP_HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type":
 
 
 class LoginRequest:
-    """What a login is asked for; the same for both flows."""
+    """The options of a login, for both flows."""
 
     def __init__(
         self,
@@ -72,10 +71,7 @@ async def log_in(
     timeout_seconds: float = 300.0,
     http: HttpOptions | None = None,
 ) -> StoredToken:
-    """Log in at the MCP server `url` with a browser that `open_url` sends off, and return the token.
-
-    Raises: AuthFailed.
-    """
+    """Log in at the MCP server `url`; `open_url` opens the authorization page. Return the token. Raises: AuthFailed."""
     asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
     browser = _Browser(asked, open_url)
 
@@ -97,10 +93,7 @@ async def log_in_by_device(
     http: HttpOptions | None = None,
     timing: Timing | None = None,
 ) -> StoredToken:
-    """Log in at the MCP server `url` with a code that `show` tells the user, and return the token.
-
-    Raises: AuthFailed.
-    """
+    """Log in at the MCP server `url`; `show` displays the code to the user. Return the token. Raises: AuthFailed."""
     asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
 
     async def request_grant(http: OAuthHttp) -> Grant:
@@ -124,7 +117,7 @@ async def log_in_by_device(
 
 
 class InteractiveTokens:
-    """Tokens of a session that logs in by itself, at a 401 and at a 403 that asks for more scope. See `oauth.TokenAuth`."""
+    """The tokens of a session that logs in by itself, after a 401 and after a 403 that asks for more scope."""
 
     def __init__(
         self,
@@ -156,17 +149,17 @@ class InteractiveTokens:
         return None if self._flow.grant is None else self._flow.grant.access_token
 
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:
-        """The token to try again with, or None when this refusal has no remedy. Raises: AuthFailed."""
+        """The token to retry with, or None when a login would not help. Raises: AuthFailed."""
         async with self._lock:
             grant = self._flow.grant
             if grant is not None and grant.access_token != refused:
-                return grant.access_token  # somebody else logged in meanwhile
+                return grant.access_token  # another request logged in meanwhile
             challenge = Challenge(response.status_code, response.headers.get("www-authenticate"))
             grant = await self._bounded_grant(lambda http: self._flow.token(http, response.request, challenge))
         return None if grant is None else grant.access_token
 
     async def aclose(self) -> None:
-        """Nothing: a token that is only in memory may be lost."""
+        """Do nothing: a token in memory need not be saved."""
 
     async def _bounded_grant(self, get: Callable[[OAuthHttp], Awaitable[Grant | None]]) -> Grant | None:
         async def steps() -> Grant | None:
@@ -186,7 +179,7 @@ def interactive_auth(
     timeout_seconds: float = 300.0,
     http: HttpOptions | None = None,
 ) -> httpx2.Auth:
-    """An `httpx2.Auth` that logs in at `url` when it is refused, through a browser that `open_url` sends off.
+    """An `httpx2.Auth` that logs in at `url` when it is refused; `open_url` opens the authorization page.
 
     `client_metadata_url` is a client id that is a URL (SEP-991). Its flow raises AuthFailed.
     """
@@ -200,7 +193,7 @@ def interactive_auth(
 
 
 class _Browser:
-    """A flow whose grant needs a browser: it is sent off, and what it brings back is waited for."""
+    """A flow that opens a browser and waits for its redirect."""
 
     def __init__(
         self,
@@ -219,7 +212,7 @@ class _Browser:
         )
         self._open_url = open_url
         self._redact = asked.redact
-        self._port = 0  # kept from one login to the next: a client is registered with its port
+        self._port = 0  # the same for each login: a client is registered with its port
         self._listener: RedirectListener | None = None
 
     async def during(self, steps: Callable[[], Awaitable[T]]) -> T:
@@ -242,12 +235,12 @@ class _Browser:
 async def _token_for(asked: LoginRequest, flow: Flow, http: OAuthHttp) -> StoredToken:
     request, challenge = await _challenged(asked, http)
     grant = await flow.token(http, request, Challenge(401, challenge))
-    assert grant is not None  # a 401 has one, or raises
+    assert grant is not None  # a 401 yields a token, or raises
     return _stored(asked, flow, grant)
 
 
 async def _challenged(asked: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Request, str | None]:
-    """Ask the server as a session would, and return its challenge; None where it asked for no token."""
+    """Send a request as a session would, and return it with the server's challenge; None when no token was required."""
     request = httpx2.Request("POST", asked.url, headers=_MCP_HEADERS, content=json.dumps(_PROBE))
     async with http.stream(request, "server") as response:
         session = response.headers.get("mcp-session-id")
@@ -255,7 +248,7 @@ async def _challenged(asked: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Requ
     if session is not None:
         ending = httpx2.Request("DELETE", asked.url, headers={"Mcp-Session-Id": session})
         async with http.stream(ending, "server"):
-            pass  # whether it ends a session that was opened for nothing is its own affair
+            pass  # whether it ends the session that this request opened is up to the server
     return request, challenge
 
 
@@ -279,7 +272,7 @@ def _stored(asked: LoginRequest, flow: Flow, grant: Grant) -> StoredToken:
 
 
 async def _bounded(url: str, timeout_seconds: float, steps: Callable[[], Awaitable[T]]) -> T:
-    """What `steps` come to. Raises: AuthFailed for their troubles, and when the time is over."""
+    """Run `steps` within the time limit. Raises: AuthFailed when they fail, and when the time runs out."""
     shown = shown_url(url)
     if not may_take_secrets(url):
         message = f"no login at {shown}: tokens go only to https or to this machine"

@@ -1,7 +1,7 @@
-"""The listener on 127.0.0.1 to which a browser brings the answer of a login.
+"""The listener on 127.0.0.1 to which a browser is redirected after a login.
 
-One GET with the `state` that was sent ends the wait; whatever else knocks, such as a request for an icon, is turned away and
-changes nothing. The pages hold fixed words alone: nothing that came in goes back out. Source: RFC 8252 section 7.3, RFC 9207.
+One GET with the `state` that was sent ends the wait. Any other request, such as one for an icon, is refused and changes
+nothing. The pages hold fixed text only: nothing that was received is sent back. Source: RFC 8252 section 7.3, RFC 9207.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PAGE = """\
 
 
 class Redirected(NamedTuple):
-    """What an authorization server sent back: the parameters of RFC 6749 section 4.1.2 and the issuer of RFC 9207."""
+    """The redirect's parameters: those of RFC 6749 section 4.1.2 and the issuer of RFC 9207."""
 
     code: str
     state: str | None
@@ -43,7 +43,7 @@ class Redirected(NamedTuple):
 
 
 class RedirectListener:
-    """Listens while it is entered; `redirect_uri` holds from then on. `port` 0 takes a free one."""
+    """Listens while it is entered, and has its `redirect_uri` from then on. `port` 0 takes a free port."""
 
     def __init__(self, redact: Callable[[str], str], port: int = 0) -> None:
         self.port = port
@@ -52,7 +52,7 @@ class RedirectListener:
         self._answer: asyncio.Future[Redirected] | None = None
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task[None]] = set()
-        self._answering: set[asyncio.Task[None]] = set()  # browsers also connect without asking anything yet
+        self._answering: set[asyncio.Task[None]] = set()  # without connections on which nothing was sent yet
 
     @property
     def redirect_uri(self) -> str:
@@ -76,7 +76,7 @@ class RedirectListener:
     ) -> None:
         assert self._server is not None
         self._server.close()
-        if self._answering:  # the page that says so is still under way
+        if self._answering:  # the last page is still being sent
             await asyncio.wait(set(self._answering), timeout=1.0)
         talks = tuple(self._talks)
         for talk in talks:
@@ -86,11 +86,11 @@ class RedirectListener:
             self._answer.exception()
 
     def expect(self, authorization_url: str) -> None:
-        """Take only the answer to this request: its `state` is the proof."""
+        """Accept only the answer to this request, which its `state` proves."""
         self._state = _parameters(authorization_url).get("state")
 
     async def answer(self) -> Redirected:
-        """Wait for the browser. Raises: OAuthTrouble when the answer is a refusal."""
+        """Wait for the redirect. Raises: OAuthTrouble when the login was refused."""
         assert self._answer is not None
         return await self._answer
 
@@ -106,7 +106,7 @@ class RedirectListener:
             writer.write(_response(status, words))
             await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
-            pass  # not a browser, or not in a shorten_time_limits
+            pass  # not a browser, or too slow
         finally:
             self._talks.discard(task)
             self._answering.discard(task)
@@ -115,7 +115,7 @@ class RedirectListener:
                 await writer.wait_closed()
 
     def _take(self, head: bytes) -> tuple[str, str]:
-        """The status line's end and the words of the page."""
+        """Handle one request; return the end of the status line and the text of the page."""
         method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
         target = rest.partition(" ")[0]
         try:
@@ -125,7 +125,7 @@ class RedirectListener:
         parameters = _parameters(target) if there else {}
         if "code" not in parameters and "error" not in parameters:
             return "404 Not Found", _NOTHING
-        if not self._is_ours(parameters):  # a page in some tab of the browser may knock too
+        if not self._is_ours(parameters):  # any page in the browser may send requests here
             return "400 Bad Request", _FOREIGN
         assert self._answer is not None
         if self._answer.done():
@@ -133,7 +133,7 @@ class RedirectListener:
         return self._settle(parameters, self._answer)
 
     def _is_ours(self, parameters: dict[str, str]) -> bool:
-        """Whether it holds the `state` that was sent. Source: RFC 6749 sections 4.1.2 and 4.1.2.1, also for an error."""
+        """Whether it has the `state` that was sent. Source: RFC 6749 sections 4.1.2 and 4.1.2.1, also for an error."""
         state = parameters.get("state")
         if state is None or self._state is None:
             return False

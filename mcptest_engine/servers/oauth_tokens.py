@@ -1,6 +1,6 @@
-"""What is said to a token endpoint, and what its answer holds.
+"""Requests to a token endpoint, and their answers.
 
-Source: RFC 6749 sections 2.3.1 (how a client shows itself), 4.4, 5 and 6; RFC 8707 (`resource`).
+Source: RFC 6749 sections 2.3.1 (client authentication), 4.4, 5 and 6; RFC 8707 (`resource`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SECRET_MEMBERS = (
 
 
 class Client(NamedTuple):
-    """Who asks. `auth_method` is "none", "client_secret_basic" or "client_secret_post"."""
+    """The OAuth client. `auth_method` is "none", "client_secret_basic" or "client_secret_post"."""
 
     client_id: str
     client_secret: str | None = None
@@ -45,7 +45,7 @@ class Client(NamedTuple):
         return f"Client({self.client_id!r}, …)"
 
     def shown(self, form: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-        """Headers and form of a request in which this client shows itself."""
+        """Headers and form of a request with this client's credentials."""
         if self.auth_method == "client_secret_basic" and self.client_secret:
             return {"Authorization": f"Basic {self._basic()}"}, dict(form)
         members = {**form, "client_id": self.client_id}
@@ -54,7 +54,7 @@ class Client(NamedTuple):
         return {}, members
 
     def secrets(self) -> tuple[str, ...]:
-        """The secret, as it is and as it travels."""
+        """The client secret, as it is and as it is sent."""
         return (self.client_secret, self._basic()) if self.client_secret else ()
 
     def _basic(self) -> str:
@@ -63,7 +63,7 @@ class Client(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """A token as it was issued. `lifetime_seconds` is None when the server did not say."""
+    """An issued token. `lifetime_seconds` is None when the server named none."""
 
     access_token: str
     lifetime_seconds: float | None = None
@@ -75,7 +75,7 @@ class Grant(NamedTuple):
 
 
 def expired(expires_at: float | None, issued_at: float, now: float, window_seconds: float = _WINDOW_SECONDS) -> bool:
-    """Whether a token is over, or will be within the window; a short-lived one is kept for half of its life at the least."""
+    """Whether a token has expired, or will within the window. A short-lived one is used for at least half of its life."""
     if expires_at is None:
         return False
     return now >= expires_at - min(window_seconds, max(0.0, expires_at - issued_at) / 2)
@@ -84,7 +84,7 @@ def expired(expires_at: float | None, issued_at: float, now: float, window_secon
 async def request_token(
     http: OAuthHttp, endpoint: str, form: Mapping[str, str], client: Client, redact: Callable[[str], str]
 ) -> Grant:
-    """Ask for a token once. Raises: OAuthTrouble when the endpoint cannot be reached, refuses, or gives no token."""
+    """Request a token once. Raises: OAuthTrouble when the endpoint cannot be reached, refuses, or returns no token."""
     check_endpoint(endpoint, TOKEN_ENDPOINT)
     headers, members = client.shown(form)
     request = httpx2.Request("POST", endpoint, data=members, headers=headers)
@@ -92,7 +92,7 @@ async def request_token(
 
 
 def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant:
-    """The token in an answer. Raises: OAuthTrouble, quoting the OAuth error, for an answer that holds none."""
+    """Read the token of an answer. Raises: OAuthTrouble, with the OAuth error, when there is none."""
     who = f"the {TOKEN_ENDPOINT} {shown_url(str(response.request.url))}"
     redact = _without_what_was_sent(response.request, redact)
     code, told = oauth_error(response, redact)
@@ -121,15 +121,15 @@ def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant
 
 
 def _without_what_was_sent(request: httpx2.Request, redact: Callable[[str], str]) -> Callable[[str], str]:
-    """`redact`, and the secrets of the form taken out too, which an endpoint may send back."""
+    """Extend `redact` by the secrets of the sent form, which an endpoint may repeat."""
     form = parse_qs(request.content.decode("utf-8", "replace"))
     sent = Redactor([value for name in _SECRET_MEMBERS for value in form.get(name, ())])
-    # Whole values first, and no patterns before `redact` knows its own: of a part that is masked the rest would be left.
+    # Whole values first: if `redact` masked a part by a pattern, the rest of the value would remain.
     return lambda text: redact(str(sent.redact_registered(text)))
 
 
 def _seconds(value: object) -> float | None:
-    """Some servers write the number as text; what is no number at all says nothing."""
+    """Read the lifetime; some servers send the number as text. None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

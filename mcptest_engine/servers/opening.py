@@ -1,8 +1,8 @@
 """How a session is opened, in the handshake lifecycle or the stateless one.
 
 The handshake revisions begin with `initialize`; the stateless one (2026-07-28) begins with `server/discover`, and every request
-names its client and its revision. The surprising thing is the probe of `auto`: a server that starts slowly looks like one that
-ignores the probe, so after a short while `initialize` is sent as well, and the first good answer to one of them decides.
+names its client and its revision. With `auto`, a server that starts slowly looks like one that ignores the probe. So after a
+short while `initialize` is sent as well, and the first good answer to one of them decides.
 Source: MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, server/discover.
 """
 
@@ -30,11 +30,11 @@ _META = "io.modelcontextprotocol/"
 
 
 class ProbeFatal(Exception):
-    """The server ended when it got `server/discover`: open it again without the probe."""
+    """The server ended when it received `server/discover`: open it again without the probe."""
 
 
 class Opened(NamedTuple):
-    """What the server's answer says of the server, as sent; wrong types are None."""
+    """What the server's answer says about the server, as sent; None for wrong types."""
 
     exchange: Exchange
     server_info: dict[str, Any] | None
@@ -45,9 +45,9 @@ class Opened(NamedTuple):
 
 
 async def open_session(session: OpenSession) -> Opened:
-    """Open a session whose transport is open, as `session.spec.protocol` has it.
+    """Open a session over an open transport, as `session.spec.protocol` asks for.
 
-    Raises: CallFailed, AuthFailed; ProbeFatal when only the probe of `auto` did it.
+    Raises: CallFailed, AuthFailed; ProbeFatal when only the probe of `auto` failed.
     """
     asked, seconds = session.spec.protocol, session.spec.connect_timeout_seconds
     if asked == "auto":
@@ -76,7 +76,7 @@ def request_meta(client: Mapping[str, Any], revision: str) -> dict[str, Any]:
 
 
 def declared_capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
-    """What the suite's `client:` declares, and nothing else; its `capabilities` are taken as they are written."""
+    """The capabilities that the suite's `client:` declares; its `capabilities` are used as written."""
     declared: dict[str, Any] = {key: {} for key in ("sampling", "elicitation", "roots") if key in client}
     return {**declared, **client.get("capabilities", {})}
 
@@ -103,7 +103,7 @@ async def _discover(session: OpenSession, revision: str, seconds: float) -> Exch
 
 
 async def _probe(session: OpenSession, seconds: float) -> Opened:
-    """`server/discover`, and `initialize` where that leads nowhere."""
+    """Send `server/discover`, and `initialize` where that fails."""
     from mcptest_engine.core.tasks import retrieve_exception
 
     probe = asyncio.ensure_future(_discover(session, NEWEST_STATELESS, seconds))
@@ -123,7 +123,7 @@ async def _probe(session: OpenSession, seconds: float) -> Opened:
             if hello in done and "result" in _answer_of(hello):
                 break
         if session.spec.command is not None and _is_death(hello.exception()):
-            raise ProbeFatal  # it answered the probe badly and was gone
+            raise ProbeFatal  # it answered the probe with an error and ended
         return _opened_by_handshake(session, hello.result())
     finally:
         for task in (probe, hello):
@@ -137,7 +137,7 @@ def _answer_of(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
 
 
 def _speaks_stateless(session: OpenSession, probe: asyncio.Task[Exchange]) -> bool:
-    """Whether the probe's answer offers the stateless revision; anything else but a refusal to talk leads to `initialize`."""
+    """Whether the answer to the probe offers the stateless revision. Any other answer but a refusal leads to `initialize`."""
     failed = probe.exception()
     if isinstance(failed, AuthFailed):
         raise failed
@@ -166,7 +166,7 @@ def _opened_by_handshake(session: OpenSession, exchange: Exchange) -> Opened:
     result = exchange.answer["result"]
     version = result.get("protocolVersion")
     opened = _opened(exchange, result.get("serverInfo"), version)
-    # A revision unknown to mcptest is remarked on and not refused: the suite judges its answers.
+    # A revision unknown to mcptest causes a remark and no refusal: the suite judges the answers.
     if opened.protocol_version is None:
         fault = "without a `protocolVersion`" if version is None else "with a `protocolVersion` that is not a text"
         session.remarks.add(f"answered `initialize` {fault}")

@@ -1,8 +1,8 @@
-"""Arguments that a server wants to see in HTTP headers too, as `x-mcp-header` in its tools' schemas says.
+"""Arguments that a server requires in HTTP headers too, by `x-mcp-header` in its tools' schemas.
 
-Only what stands under plain `properties` counts, and only for texts, integers and booleans; a schema with a faulty annotation
-gives no headers at all. Values that do not fit into a header are sent as `=?base64?…?=`.
-Source: MCP 2026-07-28, basic/transports, custom headers (SEP-2243).
+Only annotations under plain `properties` count, and only for texts, integers and booleans; a schema with a wrong annotation
+yields no headers. A value that does not fit into a header is sent as `=?base64?…?=`. Source: MCP 2026-07-28, basic/transports,
+custom headers (SEP-2243).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
 
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-"""What the name of a header may be. Source: RFC 9110 section 5.6.2."""
+"""A valid header name. Source: RFC 9110 section 5.6.2."""
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _WRAPPED = re.compile(r"=\?base64\?.*\?=")
@@ -28,20 +28,20 @@ _Path = tuple[str, ...]
 
 
 class ParamHeaders:
-    """What the tools seen so far want in headers: tool -> path of the argument -> name of the header."""
+    """The headers that the known tools require: tool -> path of the argument -> name of the header."""
 
     def __init__(self) -> None:
         self._wanted: dict[str, dict[_Path, str]] = {}
 
     def learn(self, listed: object) -> None:
-        """Take note of the tools of one `tools/list` result; anything else is passed over."""
+        """Learn the tools of one `tools/list` result; anything else is ignored."""
         tools = listed.get("tools") if isinstance(listed, dict) else None
         for tool in tools if isinstance(tools, list) else ():
             if isinstance(tool, dict) and isinstance(tool.get("name"), str):
                 self._wanted[tool["name"]] = annotated_headers(tool.get("inputSchema"))
 
     def of_call(self, method: str, params: Mapping[str, object] | None) -> dict[str, str] | None:
-        """The headers of a `tools/call`, or None when it has none."""
+        """The headers of a `tools/call`, None when it needs none."""
         wanted = self._wanted.get(str((params or {}).get("name"))) if method == "tools/call" else None
         if not wanted:
             return None
@@ -54,14 +54,14 @@ class ParamHeaders:
 
 
 def annotated_headers(schema: object) -> dict[_Path, str]:
-    """The path of each annotated property and its header; {} when an annotation is not as it must be."""
+    """The path of each annotated property with its header; {} when an annotation is wrong."""
     if schema_fault(schema) is not None:
         return {}
     return {path: node[ANNOTATION] for path, node in _positions(schema) if path and ANNOTATION in node}
 
 
 def schema_fault(schema: object) -> str | None:
-    """What is wrong with the annotations of a tool's input schema, as a clause; None when nothing is."""
+    """What is wrong with the annotations of a tool's input schema; None when nothing is."""
     seen: dict[str, _Path] = {}
     for path, node in _positions(schema):
         if ANNOTATION not in node:
@@ -81,7 +81,7 @@ def schema_fault(schema: object) -> str | None:
 
 
 def header_text(value: str | float | bool) -> str:
-    """A value as it stands in a header."""
+    """Encode a value for a header."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if _PLAIN.fullmatch(text) and text == text.strip() and not _WRAPPED.fullmatch(text):
         return text
@@ -89,7 +89,7 @@ def header_text(value: str | float | bool) -> str:
 
 
 def _positions(schema: object) -> Iterator[tuple[_Path | None, dict[str, Any]]]:
-    """Every schema inside `schema` with its path of plain properties, None where anything else lies between."""
+    """Yield every schema inside `schema` with its path of plain properties, None where other keywords are between."""
     waiting: list[tuple[_Path | None, Any]] = [((), schema)]
     while waiting:
         path, node = waiting.pop()

@@ -1,8 +1,7 @@
-"""A server that speaks HTTP and that mcptest starts: its process, its port, and the wait until it can be used.
+"""A server that mcptest starts and talks to over HTTP: its process, its port, and the wait until it is ready.
 
-One program serves all sessions of a run with its server, so that a session which is opened anew finds the same state. The
-surprising thing: before the program is started its port must be free, and whoever listens there afterwards must not be older
-than it. Otherwise another server would be tested in its place.
+One program serves all sessions of a run, so that a new session finds the same state. Its port must be free before it starts,
+and the process that listens there afterwards must not be older than it: otherwise another server would be tested instead.
 """
 
 from __future__ import annotations
@@ -35,29 +34,29 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.transport import Receiver
 
 PORT_PLACE = "{port}"
-"""What stands for the port of `url` in `command` and `env`."""
+"""The placeholder for the port of `url` in `command` and `env`."""
 _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 0.25
 _TRY_SECONDS = 2.0
-_EXIT_WAIT_SECONDS = 0.5  # between a connection that breaks and the exit that explains it
+_EXIT_WAIT_SECONDS = 0.5  # between a broken connection and the exit that explains it
 _LOCAL = {"localhost": ("127.0.0.1", "::1"), "0.0.0.0": ("127.0.0.1",), "::": ("::1",)}  # noqa: S104
 _FREE_PORT_HINT = (
     f"end it, or let mcptest choose a free port: port 0 in `url`, and `{PORT_PLACE}` in `command` or `env`"
 )
 
 _on_ports: dict[int, Program] = {}
-"""The programs of this process by their ports, until they are gone."""
+"""The running programs of this process, by port."""
 
 
 class Programs:
-    """The programs of one run, each started when a session first needs it. `close` must be awaited, whatever happened."""
+    """The programs of one run, each started for its first session. `close` must be awaited in every case."""
 
     def __init__(self) -> None:
         self._running: dict[str, Program] = {}
         self._retired: list[Program] = []
 
     def join(self, spec: ServerSpec, receiver: Receiver) -> Program:
-        """The program of the server, started anew where it has ended. `receiver` is told when it ends."""
+        """Return the program of the server, restarted where it has ended. `receiver` is informed when it ends."""
         program = self._running.get(spec.name)
         if program is None or program.is_over:
             if program is not None:
@@ -67,13 +66,13 @@ class Programs:
         return program
 
     async def end(self, name: str) -> None:
-        """End the program of a server, so that the next session gets another one."""
+        """End the program of a server; the next session starts another."""
         program = self._running.pop(name, None)
         if program is not None:
             await program.stop()
 
     def retire(self, name: str) -> None:
-        """Start another program for the next session of a server. This one ends with the run, or now if it has the port."""
+        """Start another program for the next session of a server. This one ends with the run, or now if it uses the port."""
         program = self._running.pop(name, None)
         if program is not None:
             self._retired.append(program)
@@ -89,7 +88,7 @@ class Programs:
 
 
 class Program:
-    """One started program. `url` is its address, with the port that was chosen for it."""
+    """One started program. `url` is its address, with the chosen port."""
 
     def __init__(self, spec: ServerSpec) -> None:
         assert spec.url is not None
@@ -98,7 +97,7 @@ class Program:
         self.url = spec.url
         try:
             self.has_free_port = urlsplit(spec.url).port == 0
-        except ValueError:  # a variable of the environment may be in it
+        except ValueError:  # a variable of the environment may be in the URL
             raise cannot_start(spec, f'"{shown_url(spec.url)}" is not an http or https URL') from None
         self._child: Child | None = None
         self._output = OutputTail(STDERR_KEPT_BYTES, spec.redact)
@@ -121,18 +120,18 @@ class Program:
         return start is not None and start.done() and not start.cancelled() and start.exception() is None
 
     async def ready(self) -> None:
-        """Wait until it can be used, once for all who ask. Raises: ServerDidNotStart."""
+        """Wait until it is ready, once for all callers. Raises: ServerDidNotStart."""
         if self._starting is None:
             self._starting = asyncio.get_running_loop().create_task(self._start())
             self._starting.add_done_callback(retrieve_exception)
         await asyncio.shield(self._starting)
 
     def output_since(self, at: float) -> str:
-        """The last 64 KiB of what it wrote after the monotonic time `at`, on stdout and on stderr."""
+        """The last 64 KiB that it wrote on stdout and stderr after the monotonic time `at`."""
         return self._output.text(since=at)
 
     async def delivered(self) -> None:
-        """Give an exit that explains a broken connection the time to be noticed."""
+        """Wait a moment for an exit that explains a broken connection."""
         if self._child is not None:
             await asyncio.wait((self._child.exited,), timeout=_EXIT_WAIT_SECONDS)
 
@@ -143,7 +142,7 @@ class Program:
         return self._stopping
 
     async def stop(self) -> None:
-        """End its process group: SIGTERM, and SIGKILL after the grace. May be called again, also while it runs."""
+        """End its process group: SIGTERM, then SIGKILL after the grace. May be called again, also while it runs."""
         await asyncio.shield(self.begin_stop())
 
     async def _stop(self) -> None:
@@ -180,7 +179,7 @@ class Program:
             raise
 
     async def _take_port(self) -> int:
-        """The port of `url`, which must be free, or a free one where it is 0. Raises: ServerDidNotStart."""
+        """Take the port of `url`, which must be free, or a free one where it is 0. Raises: ServerDidNotStart."""
         parts = urlsplit(self._spec.url or "")
         host, port = parts.hostname or "", parts.port
         if port == 0:
@@ -225,7 +224,7 @@ class Program:
         raise self._failure(told, hint=self._hint_of_ports(child) or _longer(ready))
 
     async def _look(self, ready: Readiness, child: Child, seconds: float) -> str | None:
-        """What stands in the way now, as a phrase; None when nothing does, or when the program has ended."""
+        """Why it is not ready yet, as a phrase; None when it is, or has ended."""
         if ready.output is not None:
             said = self._output.text(since=0.0)
             return None if ready.output in said else f"it has not written {quoted(ready.output)}"
@@ -247,7 +246,7 @@ class Program:
         return None if wrong is None else f"{wrong} at {shown_url(asked)}"
 
     def _check_listener(self, child: Child) -> None:
-        """Refuse a program in whose place an older process listens on the port: it may have taken it meanwhile."""
+        """Refuse a program when an older process listens on the port: that may have taken it meanwhile."""
         own, listener = process_of(child.pid), process_on_port(self._port)
         if (
             own is not None
@@ -313,7 +312,7 @@ class Program:
                     user.wrote(monotonic(), ended=True)
 
     async def _end_child(self, child: Child) -> str:
-        """End the process group and let go of its pipes and its port; returns how far that had to go."""
+        """End the process group and release its pipes and its port; return the last step that was necessary."""
         with suppress(OSError):
             os.close(child.stdin)
         try:
@@ -331,7 +330,7 @@ class Program:
 
 
 def _with_port(spec: ServerSpec, port: int) -> ServerSpec:
-    """The spec with the port in the places that are kept for it."""
+    """Put the port into the spec's placeholders."""
     command = tuple(word.replace(PORT_PLACE, str(port)) for word in spec.command or ())
     return replace(
         spec, command=command, env={name: value.replace(PORT_PLACE, str(port)) for name, value in spec.env.items()}
@@ -343,7 +342,7 @@ def _in_url(host: str) -> str:
 
 
 def _free_port(host: str) -> int:
-    """A port that nobody listens on; the program has it a moment later."""
+    """A free port; the program opens it a moment later."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     while True:
         with socket.socket(family) as probe:
@@ -354,7 +353,7 @@ def _free_port(host: str) -> int:
 
 
 def _is_taken(host: str, port: int) -> bool:
-    """Whether somebody takes connections there; asked only of addresses of this machine, which answer at once."""
+    """Whether a process accepts connections there; only for addresses of this machine, which answer at once."""
     for address in _LOCAL.get(host, (host,)):
         if not (address.startswith("127.") or address == "::1"):
             continue

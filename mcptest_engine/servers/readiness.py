@@ -1,6 +1,6 @@
-"""Waiting until a server that somebody else starts can be reached.
+"""Waits until a server that another program starts can be reached.
 
-Ready means that its port takes connections, or, where the suite names a URL for it, that this URL answers with a 2xx status.
+Ready means that its port accepts connections, or, where the suite names a URL for it, that this URL answers with a 2xx status.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 _TRY_SECONDS = 5.0
 SHORT_TRY_SECONDS = 0.2
-"""A try with less time than this says little of the server: what an earlier one said stands."""
+"""A try with less time than this says little about the server: the reason of an earlier one is reported."""
 NO_TIME = "there was no time left"
 PORTS = {"http": 80, "https": 443}
 
 
 async def wait_until_ready(spec: ServerSpec) -> None:
-    """Return once the server can be reached. Raises: NotReady when `spec.wait_for_ready` runs out, with the last reason."""
+    """Return once the server is ready. Raises: NotReady when `spec.wait_for_ready` runs out, with the last reason."""
     ready = spec.wait_for_ready
     assert ready is not None
     deadline = monotonic() + ready.timeout_seconds
@@ -49,7 +49,7 @@ async def wait_until_ready(spec: ServerSpec) -> None:
 
 
 async def tried(spec: ServerSpec, ready: Readiness, seconds: float) -> str | None:
-    """Try once to reach the server: what stands in the way now, as a phrase; None when nothing does."""
+    """Try once to reach the server: why that failed, as a phrase; None when it worked."""
     try:
         async with asyncio.timeout(seconds):
             if ready.url is not None or proxy_for(spec, spec.url or "") is not None:
@@ -72,7 +72,7 @@ async def _connected(url: str) -> str | None:
 
 
 async def _readiness_problem(spec: ServerSpec, url: str | None) -> str | None:
-    """Ask the URL that tells; without one, behind a proxy, anything but the proxy's own complaint counts."""
+    """Request the readiness URL. Without one, behind a proxy, any answer counts that is not the proxy's own error."""
     import httpx2
 
     from mcptest_engine.servers.certificates import trusted_certificates
@@ -85,7 +85,7 @@ async def _readiness_problem(spec: ServerSpec, url: str | None) -> str | None:
             httpx2.AsyncClient(verify=verify, proxy=proxy, trust_env=False) as client,
             client.stream(
                 "GET", here, timeout=_TRY_SECONDS
-            ) as response,  # its body may be an event stream, which has no end
+            ) as response,  # its body may be an event stream, which does not end
         ):
             fine = response.is_success if url is not None else response.status_code not in {502, 503, 504}
             return None if fine else f"HTTP {response.status_code}"

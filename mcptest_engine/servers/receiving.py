@@ -1,4 +1,4 @@
-"""What a session does with the messages of its server: answers go to their calls, the rest is saved or answered."""
+"""Handles the messages of a session's server: answers go to their calls, others are saved or answered."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.traffic import Traffic
 
-_ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to read thousands of digits
+_ID_AS_TEXT = lazy_pattern(r"[0-9]{1,15}")  # not `isdecimal`: Python refuses to convert thousands of digits
 
 
 class ReceivingSession(Protocol):
-    """The session, as the receiver of its messages sees it. `Session` says what each member is."""
+    """The parts of `Session` that this module uses. They are described there."""
 
     spec: ServerSpec
     stateless: bool
@@ -52,10 +52,10 @@ class ReceivingSession(Protocol):
 
 
 class MessageReceiver:
-    """Reads the lines of one session and handles each message.
+    """Parses the lines of one session and handles each message.
 
-    `answered_at` is when the last answer came, `served_at` the last one but for lists no test asked for; monotonic seconds.
-    `refused` is the last request of the server that no `client:` answers, as (monotonic seconds, method).
+    `answered_at` is when the last answer arrived, `served_at` the last one that a test asked for; monotonic seconds. `refused`
+    is the server's last request that no `client:` answers, as (monotonic seconds, method).
     """
 
     def __init__(self, session: ReceivingSession, calls: Calls) -> None:
@@ -70,18 +70,18 @@ class MessageReceiver:
         self._decode = wire.decoder_of_repeats(self._repeated_names)
 
     def start_over(self) -> None:
-        """Another run begins over this session: its second answers are remarked on, too."""
+        """Prepare for another run over this session: its second answers cause remarks, too."""
         self._answered_twice = False
 
     def receive(self, line: bytes, at: float, *, cut_off: bool) -> None:
         """Handle one line. `cut_off`: the connection ended before the line did. A hostile message may raise anything."""
         session = self._session
-        self._repeated_names.clear()  # those of a line that turned out unreadable are no other message's
+        self._repeated_names.clear()  # repeated names of an unreadable line are not those of the next message
         try:
             message = wire.parse(line, self._decode)
         except wire.Unreadable as wrong:
             session.traffic.add(at, False, line)
-            # Half an answer is no wrong answer: what ended the connection will end the call.
+            # Half an answer is no wrong answer: the end of the connection will fail the call.
             call = None if wrong.call_id is None or cut_off else self._calls.get(wrong.call_id)
             if call is not None:
                 session.failed(call, broken_answer(call.method, wrong.reason, self._clipped(line)))
@@ -101,7 +101,7 @@ class MessageReceiver:
         self._handle(message, line, at)
 
     def _handle(self, message: Any, line: bytes, at: float, *, size: int | None = None) -> None:
-        """Handle one message of `line`. `size` is how many bytes of memory it takes, where it is not the whole line."""
+        """Handle one message of `line`. `size` is its memory in bytes, where it is not the whole line."""
         kind = wire.kind_of(message)
         if kind is Kind.ANSWER:
             self._handle_answer(message, line, at)
@@ -149,7 +149,7 @@ class MessageReceiver:
                 call.future.set_result(message)
 
     def _apply_fault(self, call: Call, message: dict[str, Any]) -> None:
-        """Do to the answer what the test's `fault:` says."""
+        """Apply the test's `fault:` to the answer."""
         fault, call.fault = call.fault, None
         assert fault is not None
         if fault.kind == "delay":
@@ -158,7 +158,7 @@ class MessageReceiver:
         result = message.get("result")
         is_error = "error" in message or (isinstance(result, dict) and result.get("isError") is True)
         if fault.wanted is (ExpectedOutcome.SUCCESS if is_error else ExpectedOutcome.ERROR):
-            self._deliver_late(call, message)  # the test fails by this answer, and not because it is lost
+            self._deliver_late(call, message)  # the test fails because of this answer, and not because it is lost
             return
         self._session.failed(call, answer_lost(call.method, fault.kind))
         if fault.kind == "disconnect" and self._session.transport == "stdio":
@@ -171,10 +171,10 @@ class MessageReceiver:
             call.future.set_result(message)
 
     def _handle_unmatched(self, message: dict[str, Any], line: bytes, at: float) -> None:
-        """Handle an answer whose id is no waiting call's: one that comes late, or one whose id is wrong."""
+        """Handle an answer that no call waits for: a late one, or one with a wrong id."""
         call_id = message.get("id")
         if isinstance(call_id, int) and self._calls.was_issued(call_id):
-            # Late: its caller got a timeout, and the traffic has it. Or it is the second answer, and the first one counts.
+            # Late: its call timed out, and the traffic has it. Or it is a second answer, and the first one counts.
             late = self._calls.given_up.get(call_id)
             if late is not None:
                 self._waits.note_answered(call_id, at, late, at)
@@ -191,7 +191,7 @@ class MessageReceiver:
             if len(waiting) == 1:
                 (call,) = waiting
             elif len(waiting) == 2 and self._session.is_listing:
-                # The list's, or the test's: that of the one which gets no other.
+                # The list's, or the test's: it belongs to the one that gets no other answer.
                 self._without_id = (fault, line, at, waiting)
                 return
         if call is None:
@@ -219,7 +219,7 @@ class MessageReceiver:
     def _handle_request(self, message: dict[str, Any], *, size: int) -> None:
         session, method, params = self._session, message["method"], message.get("params")
         call = self._calls.get(message["id"])
-        # A `ping` may well be the server's own under the same id.
+        # A `ping` may be the server's own request with the same id.
         sent = None if call is None or call.params is None else dict(call.params)
         if call is not None and call.method == method != "ping" and params == sent:
             session.failed(call, sent_back(method))

@@ -1,7 +1,7 @@
-"""Finding the recorded answer to a request: by method and params, the first one not given yet.
+"""Finds the recorded answer to a request: by method and params, the first one that is not used yet.
 
-Recording and replaying share one normalisation, so that what changes from run to run by its nature (a UUID, a moment, a
-progress token, who the client is) does not make a request another one. An opening is found by its method alone.
+Recording and replaying normalize alike, so that values which differ in every run (a UUID, a time, a progress token, the
+client's name) do not make another request. An opening is found by its method alone.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ _CHANGING = (
 
 
 class RecordedExchanges:
-    """The exchanges of one server. Each is given once; an opening or a list may be asked for again: the last answer."""
+    """The exchanges of one server. Each is used once; for an opening or a list, the last answer is repeated."""
 
     def __init__(self, exchanges: Iterable[Mapping[str, Any]]) -> None:
         self._waiting: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
         for exchange in exchanges:
             self._waiting.setdefault(_exchange_key(exchange["method"], exchange.get("params")), []).append(exchange)
         for found in self._waiting.values():
-            found.reverse()  # taken from the end
+            found.reverse()  # popped from the end
         self.methods = frozenset(method for method, _ in self._waiting)
 
     def take(self, method: str, params: object) -> Mapping[str, Any] | None:
-        """The recorded exchange for a request; None when there is none, or none any more."""
+        """Take the recorded exchange for a request; None when there is none left."""
         waiting = self._waiting.get(_exchange_key(method, params))
         if not waiting:
             return None
         return waiting[-1] if method in _AS_OFTEN_AS_ASKED and len(waiting) == 1 else waiting.pop()
 
     def near(self, method: str, params: object) -> str:
-        """Why a request has no answer, in words."""
+        """Why a request has no answer, as a sentence."""
         name = params.get("name") or params.get("uri") if isinstance(params, dict) else None
         what = f'"{method}"' + (f" of `{name}`" if isinstance(name, str) else "")
         alike = [key for key in self._waiting if key[0] == method]
@@ -55,7 +55,7 @@ class RecordedExchanges:
 
 
 def normalised(value: object) -> Any:
-    """`value` without what changes from run to run."""
+    """Return `value` without the parts that differ in every run."""
     if isinstance(value, str):
         for pattern, mark in _CHANGING:
             value = pattern.sub(mark, value)

@@ -1,7 +1,7 @@
-"""Recording what servers answer, while they are tested as ever: `connect` with an ear for every exchange.
+"""Records a server's answers while it is tested: a `connect` that listens to every exchange.
 
-What is not answered (a timeout, a death) is not recorded; what HTTP refuses is. Redaction is the caller's, at the end: secrets
-that are got on the way are known only then.
+Calls without an answer (a timeout, a death) are not recorded; refusals over HTTP are. The caller redacts at the end, since
+secrets that are obtained during the run are known only then.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Hears the sessions that `connect` opens."""
+    """Records the sessions that `connect` opens."""
 
     def __init__(self) -> None:
         self._servers: dict[str, dict[str, Any]] = {}
         self._unasked: list[_Unasked] = []
 
     def connecting(self, connect: Connect) -> Connect:
-        """`connect`, with every session recorded."""
+        """Wrap `connect` so that every session is recorded."""
 
         async def connected(spec: ServerSpec) -> Session:
             try:
@@ -60,14 +60,14 @@ class Recorder:
         return connected
 
     def servers(self) -> dict[str, Any]:
-        """What was recorded, by server, not redacted."""
+        """The recorded exchanges by server, not redacted."""
         for unasked in self._unasked:
             unasked.take()
         return self._servers
 
 
 class _Unasked:
-    """Adds what a server sends unasked to the exchange during or after which it came."""
+    """Adds the server's notifications and requests to the exchange during or after which they arrived."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -75,18 +75,18 @@ class _Unasked:
         self._last: dict[str, Any] | None = None
 
     def into(self, record: dict[str, Any], exchanges: list[dict[str, Any]]) -> None:
-        """Add an exchange that has ended, with what came meanwhile."""
+        """Add a finished exchange, with what arrived meanwhile."""
         exchanges.append(record)
         if self._last is None or not self._session.is_listing:
             self._last = record
         self.take()
 
     def take(self) -> None:
-        """Add what has come since to the last exchange."""
+        """Add what has arrived since to the last exchange."""
         if self._last is None:
             return
         received = {"notifications": self._session.server_messages.notifications}
-        if not self._session.stateless:  # there the server asks in its answers, which a replay answers anew
+        if not self._session.stateless:  # there the server's questions are in its answers, which a replay answers anew
             received["server_requests"] = self._session.server_messages.requests
         for name, messages in received.items():
             fresh = messages[self._taken[name] :]

@@ -1,4 +1,4 @@
-"""What was odd about a server and failed no call: remarks, findings by kind, and lines that were no message."""
+"""Oddities of a server that failed no call: remarks, findings by kind, and lines that were no message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_NOISE_LINES = 100
 
 
 def noise_text(count: int) -> str:
-    """So many lines that were no message, as a text."""
+    """Describe the lines that were no message, as one text."""
     return "a line that is not a message" if count == 1 else f"{count} lines that are not messages"
 
 

@@ -1,7 +1,7 @@
-"""A transport that gives the answers of a cassette in place of a server.
+"""A transport that answers from a cassette instead of a server.
 
-An answer has the duration that was recorded. A request without a recorded answer fails at once, with an error that is not an
-answer of the server.
+An answer takes as long as when it was recorded. A request without a recorded answer fails at once, with an error that is not
+the server's.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _LONGEST_MS = 1e9
 
 
 class NotRecorded(ServerError):
-    """The cassette holds no answer to a request; nothing was asked of a server."""
+    """The cassette has no answer to a request; no server was asked."""
 
 
 def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any], Any]) -> Connect:
-    """A `connect` to the servers of a cassette. `redact` is what was recorded with: params are compared without secrets."""
+    """Make a `connect` to the servers of a cassette. `redact` is that of the recording: params are compared without secrets."""
     recorded = {server: RecordedExchanges(told["exchanges"]) for server, told in cassette["servers"].items()}
     kinds = {server: str(told.get("transport", "stdio")) for server, told in cassette["servers"].items()}
 
@@ -74,7 +74,7 @@ class _Transport(ConnectionlessTransport):
             asyncio.get_running_loop().call_soon(self._answer, call)
 
     def _answer(self, call: Call) -> None:
-        """The boundary of this transport: a cassette is a file, so whatever is wrong with it fails this call alone, at once."""
+        """Answer one call. A cassette is a file, so any exception here fails this call alone, at once."""
         receiver = self._receiver
         if receiver is None or call.future.done():
             return

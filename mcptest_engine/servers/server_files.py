@@ -1,7 +1,8 @@
-"""The servers that a file names: settings of any agent, a `server.json` of the MCP registry, or an MCP bundle.
+"""The servers of a file: settings of any agent, a `server.json` of the MCP registry, or an MCP bundle.
 
-Nothing is started here. Values that a file leaves to its user are taken from `inputs` and, for environment variables, from the
-environment. A bundle (`.mcpb`) is unpacked into a temporary folder, which its user has to remove.
+Nothing is started here. Values that a file leaves to its user come from `inputs` and, for environment variables, from the
+environment. A bundle (`.mcpb`) is unpacked into a temporary folder, which its user must remove.
+
 Source: the schema of server.json of 2025-12-11; MANIFEST.md of modelcontextprotocol/mcpb, 0.3.
 """
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 MOST_UNPACKED_BYTES = 1024 * 1024 * 1024
 MOST_UNPACKED_FILES = 50_000
 BUNDLE_FOLDER = "MCPB_DIR"
-"""The variable that holds the folder of an unpacked bundle, in the suite that is written for it."""
+"""The variable for the folder of an unpacked bundle, in the suite that is written for it."""
 _RUNNERS = {"npm": "npx", "pypi": "uvx", "oci": "docker", "nuget": "dnx"}
 _TRANSPORTS = frozenset({"streamable-http", "sse"})
 _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
@@ -41,7 +42,7 @@ _DOLLAR = re.compile(r"\$\{([^{}]+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFile:
-    """The servers of a file. `kind` is "agent config", "server.json" or "MCP bundle"; `name` and `version` as it says."""
+    """The servers of a file. `kind` is "agent config", "server.json" or "MCP bundle"; `name` and `version` as the file says."""
 
     kind: str
     servers: tuple[FoundServer, ...]
@@ -51,7 +52,7 @@ class ServerFile:
 
 
 def compare_identity(file: ServerFile, server_info: Mapping[str, object]) -> Iterator[Check]:
-    """Whether the server says the name and the version that its file says."""
+    """Whether the server reports the name and version of its file."""
     from mcptest_engine.servers.diagnosis.checks import Check, Status
 
     said, version = str(server_info.get("name") or ""), str(server_info.get("version") or "")
@@ -74,7 +75,7 @@ def _letters(name: str) -> str:
 
 @contextmanager
 def opened_server_file(path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]) -> Iterator[ServerFile]:
-    """What the file names, and for as long as it is open, the folder of an unpacked bundle. Raises: UsageError."""
+    """Read the file; the folder of an unpacked bundle exists while the block is open. Raises: UsageError."""
     try:
         if zipfile.is_zipfile(path):
             with tempfile.TemporaryDirectory(prefix="mcptest-mcpb-") as folder:
@@ -101,7 +102,7 @@ def opened_server_file(path: Path, environ: Mapping[str, str], inputs: Mapping[s
 
 @contextmanager
 def _shapes_refused(path: Path) -> Iterator[None]:
-    """Raises: UsageError for what has another shape than the format of the file says."""
+    """Raises: UsageError when the file does not have the shape of its format."""
     try:
         yield
     except ValueError as wrong:
@@ -125,7 +126,7 @@ def _servers_of(
 
 
 def _object(value: Any, place: str) -> Mapping[str, Any]:
-    """The object, an empty one for null. Raises: ValueError."""
+    """The object, empty for null. Raises: ValueError."""
     if value is not None and not isinstance(value, dict):
         raise ValueError(f"`{place}` is not an object")
     return value or {}
@@ -151,7 +152,7 @@ def unpack_bundle(path: Path, folder: Path) -> None:
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
             with bundle.open(entry) as packed, target.open("wb") as out:
-                while chunk := packed.read(1024 * 1024):  # what it says of its size may not be true
+                while chunk := packed.read(1024 * 1024):  # the size that it declares may be wrong
                     left -= len(chunk)
                     if left < 0:
                         raise UsageError(f"`{path}` is not unpacked: it contains more than 1 GiB")
@@ -161,7 +162,7 @@ def unpack_bundle(path: Path, folder: Path) -> None:
 
 
 class _Values:
-    """What a file leaves to its user: where a value comes from, and which values there are not."""
+    """The values that a file leaves to its user: where each comes from, and which are missing."""
 
     def __init__(self, environ: Mapping[str, str], inputs: Mapping[str, str]) -> None:
         self._environ, self._inputs = environ, inputs
@@ -169,14 +170,14 @@ class _Values:
         self.secrets: dict[str, str] = {}
 
     def given(self, name: str, *, in_environment: bool = False) -> str | None:
-        """The value that a person gave under this name."""
+        """The value that a person gave for this name."""
         value = self._inputs.get(name)
         return self._environ.get(name) if value is None and in_environment else value
 
     def of(
         self, field: Mapping[str, Any], name: str, *, in_environment: bool = False, has_all: bool = False
     ) -> str | None:
-        """The value of an input of the registry: as it says, as given, or its default; None where it may be left out."""
+        """The value of a registry input: fixed, given, or its default; None where it may be left out."""
         value = field.get("value")
         if value is None:
             value = self.given(name, in_environment=in_environment)
@@ -194,7 +195,7 @@ class _Values:
         return text
 
     def filled(self, text: str, variables: Mapping[str, Any], *, has_all: bool = False) -> str:
-        """The text with `{name}` replaced by the values of its variables.
+        """Replace `{name}` in the text by the values of its variables.
 
         Braces around other names stay, as in an argument that is JSON. With `has_all`, as in a URL, each name is a variable.
         """
@@ -232,7 +233,7 @@ def _registry(
         if not isinstance(identifier, str) or not identifier:
             problems.append(f"packages[{at}]: `identifier` is missing")
             continue
-        if identifier.startswith("-"):  # `npx --call=…` runs something else
+        if identifier.startswith("-"):  # `npx --call=…` runs something other than the package
             problems.append(f"packages[{at}]: the identifier `{identifier[:80]}` begins with `-`, as an option does")
             continue
         servers.append(_package(package, kind, own, path, _Values(environ, inputs)))
@@ -347,7 +348,7 @@ def _bundle(
     *,
     is_temporary: bool,
 ) -> ServerFile:
-    """Raises: UsageError for a manifest that does not say how its server is started."""
+    """Build the server of a bundle. Raises: UsageError for a manifest that does not say how it is started."""
     server = manifest.get("server")
     config = server.get("mcp_config") if isinstance(server, dict) else None
     if not isinstance(config, dict) or not isinstance(config.get("command"), str):
@@ -374,7 +375,7 @@ def _bundle(
 
 
 class _BundleVariables:
-    """The variables of a manifest: folders of this machine, and what its `user_config` asks of the user."""
+    """The variables of a manifest: folders of this machine, and the values of its `user_config`."""
 
     def __init__(self, manifest: Mapping[str, Any], folder: Path, home: Path, values: _Values) -> None:
         self._values = values
@@ -391,7 +392,7 @@ class _BundleVariables:
         }
 
     def texts(self, text: str) -> list[str]:
-        """The text with its variables replaced; several where it is a value of `user_config` with `multiple`."""
+        """Replace the variables in a text; several texts for a `user_config` value with `multiple`."""
         whole = _DOLLAR.fullmatch(text)
         name = whole[1].removeprefix("user_config.") if whole is not None else ""
         field = self._fields.get(name, {})
@@ -405,7 +406,7 @@ class _BundleVariables:
         return [self.fill(str(one)) for one in many]
 
     def fill(self, text: str) -> str:
-        """The text with its variables replaced."""
+        """Replace the variables in a text."""
         return _DOLLAR.sub(self._value, text)
 
     def _value(self, found: re.Match[str]) -> str:
@@ -437,7 +438,7 @@ def _found_server(name: str, path: Path, target: Mapping[str, Any], values: _Val
 
 
 def _with_names(servers: Sequence[FoundServer]) -> tuple[FoundServer, ...]:
-    """The servers, each with a name of its own."""
+    """Give each server a unique name."""
     seen: dict[str, int] = {}
     named = []
     for server in servers:

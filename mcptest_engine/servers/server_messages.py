@@ -1,4 +1,4 @@
-"""What a server sends unasked: its notifications, and its requests of the client."""
+"""A server's own messages: its notifications, and its requests to the client."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 class ServerMessages:
-    """The unasked messages of one session; past 64 MiB of memory no more are saved.
+    """The notifications and requests of one session; beyond 64 MiB of memory no more are saved.
 
-    `notifications` are as sent. `requests` are {"method", "params", "result" or "error"} with what each was answered.
-    `tool_list_changes` and `prompt_list_changes` are how often the server has said that these changed.
+    `notifications` are as sent. `requests` are {"method", "params", "result" or "error"} with the answer to each.
+    `tool_list_changes` and `prompt_list_changes` count how often the server announced a change.
     """
 
     def __init__(self, remarks: Remarks) -> None:
@@ -43,7 +43,7 @@ class ServerMessages:
         self.wake()
 
     async def wait_for_next(self, timeout_seconds: float) -> bool:
-        """Wait for the next message; false when the time is over or the session has ended."""
+        """Wait for the next message; false when the time runs out or the session has ended."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         try:
@@ -61,12 +61,12 @@ class ServerMessages:
         self._waiters.clear()
 
     def start_over(self) -> None:
-        """Forget all messages: another run begins over this session."""
+        """Forget all messages before another run over this session."""
         self.notifications, self.requests, self._bytes = [], [], 0
         self.tool_list_changes = self.prompt_list_changes = 0
 
     def _has_room_for(self, size: int) -> bool:
-        """Count `size` bytes; false, with one remark, once there is no more room."""
+        """Count `size` bytes; false, with one remark, when there is no more room."""
         was_full = self._bytes > _MAX_BYTES
         self._bytes += size
         is_full = self._bytes > _MAX_BYTES

@@ -51,9 +51,9 @@ _OPENING = frozenset({"initialize", "server/discover"})
 async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = None) -> Session:
     """Start or reach the server and open a session, as `spec.protocol` has it.
 
-    `made` is called with the session before it is opened, so that what it has seen can be looked at also when that fails.
-    The process runs and its first request is written before the loop gets its first turn, so a caller that starts this as a
-    task may import what it needs meanwhile. What was odd stands in `Session.remarks`.
+    `made` is called with the session before it is opened, so that its traffic can be read also when opening fails. The process
+    runs and its first request is written before the loop gets its first turn, so a caller that starts this as a task may import
+    what it needs meanwhile. Oddities are in `Session.remarks`.
     Raises: ServerDidNotStart (NotReady, when `wait_for_ready` ran out), AuthFailed; nothing is left running then, nor when the
     caller is cancelled.
     """
@@ -72,7 +72,10 @@ async def connect(spec: ServerSpec, *, made: Callable[[Session], None] | None = 
 
 
 async def open_over(transport: Transport, spec: ServerSpec, made: Callable[[Session], None] | None = None) -> Session:
-    """Open a session over a transport, which is closed where that fails. `made` and what is raised are those of `connect`."""
+    """Open a session over a transport, which is closed where that fails.
+
+    `made` and the exceptions are those of `connect`.
+    """
     session = Session(spec, transport)
     if made is not None:
         made(session)
@@ -86,7 +89,7 @@ async def open_over(transport: Transport, spec: ServerSpec, made: Callable[[Sess
 
 
 def _ended_by_probe() -> type[Exception]:
-    from mcptest_engine.servers.opening import ProbeFatal  # by then it has been imported
+    from mcptest_engine.servers.opening import ProbeFatal  # imported by then
 
     return ProbeFatal
 
@@ -95,18 +98,18 @@ _CUT_OFF = "was cut off by `fault: disconnect`"
 
 
 class Session:
-    """A connected server. Made by `connect`; used from one event loop.
+    """A session with one server, made by `connect` and used from one event loop.
 
     `server_info`, `capabilities` and `instructions` are as sent (None, {} and None when they were not, or were of the wrong
     type). `handshake` is the whole opening exchange; `stateless` whether the revision has no session, so that every request
-    names its client; `is_expired` whether the server has forgotten it (HTTP 404). `remarks` are oddities that fail nothing, and
-    `server_messages` what the server sent unasked.
-    `replaces` is how the session before this one ended, where the server had to be started again: a clause, or None.
-    `used_by` is the suite that used this session before, or None. `is_intact`: every call has got its answer.
-    `is_listing`: a list is being read that no test asked for. `call_timed_out` is set when a call times out, until somebody
-    clears it. `ending` is set once the connection is gone. `heard`, where set, is called with every exchange as it ends, and
-    with None before a request that is sent while none waits; it must be quick and not raise. `gate`, where set, decides about
-    every `tools/call`. `lists` are the lists that a run has read, "tools" or "prompts", for the next run over this session.
+    names its client; `is_expired` whether the server has forgotten it (HTTP 404). `remarks` are oddities that fail nothing;
+    `server_messages` are the server's notifications and requests. `replaces` is a clause about how the session before this one
+    ended, where the server had to be restarted, else None. `used_by` is the suite that used this session before, or None.
+    `is_intact`: every call was answered. `is_listing`: mcptest is reading a list for itself. `call_timed_out` is set when a
+    call times out, until the caller clears it. `ending` is set once the connection is lost. `heard`, where set, is called with
+    every exchange when it ends, and with None before a request that is sent while no other waits. It must be quick and not
+    raise. `gate`, where set, allows or refuses every `tools/call`. `lists` are the lists that a run has read ("tools",
+    "prompts"), for the next run over this session.
     """
 
     def __init__(self, spec: ServerSpec, transport: Transport) -> None:
@@ -146,27 +149,27 @@ class Session:
 
     @property
     def transport(self) -> str:
-        """How the server is reached: "stdio", "http", or "sse" (HTTP as of 2024-11-05)."""
+        """The kind of transport: "stdio", "http", or "sse" (HTTP as of 2024-11-05)."""
         return self._transport.kind
 
     @property
     def auth(self) -> str:
-        """How mcptest shows who it is: "none", "bearer", "oauth" or "headers"."""
+        """The kind of credentials: "none", "bearer", "oauth" or "headers"."""
         return self._transport.auth
 
     @property
     def alive(self) -> bool:
-        """Whether a call made now can be answered."""
+        """Whether a new call can be answered."""
         return self.ending is None and self._closing is None
 
     @property
     def is_busy(self) -> bool:
-        """Whether calls wait for their answers."""
+        """Whether calls are waiting for their answers."""
         return bool(self._calls)
 
     @property
     def has_answered(self) -> bool:
-        """Whether anything that was asked after the opening has been answered, but for lists that no test asked for."""
+        """Whether a request of a test was answered, or any other except the opening and lists."""
         return self._receiver.served_at > self._ready_at
 
     @property
@@ -175,7 +178,7 @@ class Session:
         return self._receiver.answered_at < self._silent_since
 
     async def is_responsive(self) -> bool:
-        """Ask whether the server still answers: `ping`, or `server/discover` in the stateless lifecycle. At most a second."""
+        """Whether the server still answers `ping`, or `server/discover` in the stateless lifecycle, within a second."""
         try:
             await self.request("server/discover" if self.stateless else "ping", None, timeout_seconds=_PROBE_SECONDS)
         except ServerError:
@@ -184,11 +187,11 @@ class Session:
 
     @property
     def stderr_tail(self) -> str:
-        """The last 64 KiB that the server wrote on stderr in this run, decoded and redacted, not sanitised."""
+        """The last 64 KiB that the server wrote on stderr in this run; decoded and redacted, not sanitised."""
         return self._transport.stderr_since(self._began_at)
 
     def stderr_since(self, at: float) -> str:
-        """What of `stderr_tail` was written after the monotonic time `at`."""
+        """The part of `stderr_tail` that was written after the monotonic time `at`."""
         return self._transport.stderr_since(at)
 
     async def request(
@@ -200,12 +203,12 @@ class Session:
         fault: Fault | None = None,
         on_sending: Callable[[ToolClass | None], object] | None = None,
     ) -> Exchange:
-        """Send one request and wait for its answer; any number may be under way.
+        """Send one request and wait for its answer; any number may wait at the same time.
 
-        `on_sending` is called just before it is sent, with the class by which a `gate` lets a tool be called. In the stateless
-        era a result that asks for input is answered as `client:` has it, and the final one is what counts.
+        `on_sending` is called just before it is sent, with the class of a tool that a `gate` allows. In the stateless
+        lifecycle, a result that asks for input is answered from `client:`, and the final result is returned.
         Raises: CallTimeout (the session stays usable), ServerDied, ProtocolBroken (an answer that is not JSON-RPC), AuthFailed,
-        AnswerLost when `fault` took the answer away; PolicyDenied where `gate` refuses. An answer with an `error` is an answer.
+        AnswerLost when `fault` discarded the answer; PolicyDenied where `gate` refuses. An answer with an `error` is an answer.
         """
         if method == "tools/call" and self.gate is not None:
             async with self.gate.admit(self, str((params or {}).get("name"))) as tool_class:
@@ -227,7 +230,7 @@ class Session:
 
             return await send_stateless(self, method, params, timeout_seconds, fault)
         except CallFailed as failure:
-            # What it said in the handshake has nothing to do with a later death.
+            # Its messages in the handshake have nothing to do with a later death.
             last = self.traffic.last_received(since=self._ready_at) if failure.error is ServerDied else None
             shown = None if last is None else self._shown(last, 160)
             what, seconds = method, None
@@ -239,17 +242,18 @@ class Session:
             ) from None
 
     async def listening(self, timeout_seconds: float) -> None:
-        """Wait until what the server sends unasked would arrive: over HTTP its own stream is open, or it has none."""
+        """Wait until the server's notifications can arrive: over HTTP its own stream is open, or it has none."""
         await self._transport.listening(timeout_seconds)
 
     async def next_message(self, timeout_seconds: float) -> bool:
-        """Wait for the server's next unasked message; false when the time is over or the session at its end."""
+        """Wait for the server's next notification or request; false when the time runs out or the session ends."""
         return self.alive and await self.server_messages.wait_for_next(timeout_seconds)
 
     async def close(self) -> None:
-        """End the session; may be called again, also while it runs. Waiting calls end with ServerDied.
+        """End the session; may be called again, also while it runs.
 
-        Never raises for what the server does. A caller that is cancelled meanwhile leaves nothing running.
+        Waiting calls end with ServerDied. Never raises for what the server does. A caller that is cancelled meanwhile leaves
+        nothing running.
         """
         if self._closing is None:
             self._end_calls(Ending(clause="was closed by mcptest"))
@@ -270,11 +274,11 @@ class Session:
         if (before is None or self._ended_idle) and closed.how_far == "eof" and (closed.signal or closed.exit_code):
             when = "when its stdin was closed" if before is None else "between calls"
             self.remarks.add_finding("crashed", f"{closed.clause} {when}{self._after_last_call()}")
-        # How it was lost says more than how it was closed after that; but only closing may have got an exit out of it.
+        # How it was lost matters more than how it was closed; but only closing may have obtained an exit code.
         self.ending = closed if before is None else replace(closed, clause=before.clause)
 
     def start_over(self, spec: ServerSpec, *, used_by: str | None) -> None:
-        """Forget what came after the opening: another run begins over this session, with `spec`. No call may be under way."""
+        """Forget everything after the opening: another run begins over this session, with `spec`. No call may be waiting."""
         self.spec, self.used_by = spec, used_by
         self.remarks.start_over(spec)
         self.server_messages.start_over()
@@ -285,7 +289,7 @@ class Session:
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether it ended because a test had asked for that with `fault: disconnect`."""
+        """Whether a test's `fault: disconnect` ended the session."""
         return self.ending is not None and self.ending.clause == _CUT_OFF
 
     def _after_last_call(self) -> str:
@@ -295,7 +299,7 @@ class Session:
         name = params.get("name") or params.get("uri")
         return f", after {method}" + (f" {json.dumps(str(name)[:80], ensure_ascii=False)}" if name else "")
 
-    # --- what the opening and the modules beside it use
+    # --- for the opening and the modules beside it
 
     async def send_request(
         self,
@@ -308,8 +312,7 @@ class Session:
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
         """Send one request and wait for its answer. `sent` are the params on the wire where they are more than `params`.
-
-        Raises: CallFailed, AuthFailed, and ServerDied for a session that is gone.
+        Raises: CallFailed, AuthFailed, and ServerDied for a lost session.
         """
         if not self.alive:
             raise self._ended_error()
@@ -320,7 +323,7 @@ class Session:
         call = calls.start(method, timeout_seconds)
         call.params, call.fault, call.headers = params if sent is None else sent, fault, headers
         if not self.is_listing or not method.endswith("/list"):
-            self._last_call = method, call.params or {}  # not the call, which would hold its answer
+            self._last_call = method, call.params or {}  # not the call itself, which would keep its answer in memory
         try:
             line = wire.encode_request(call.id, method, call.params)
             self.traffic.add(call.sent_at, True, line)
@@ -332,7 +335,7 @@ class Session:
                 self._calls.given_up[call.id] = call.tool_or_method
                 self._abandon(call, "the caller was cancelled")
             else:
-                call.future.exception()  # it failed in the same turn: looked at, so that nothing is logged
+                call.future.exception()  # it failed in the same turn: read here, so that asyncio does not log it
             raise
         except (CallFailed, ServerError) as failure:
             if failure.http is None:
@@ -359,13 +362,13 @@ class Session:
         return exchange
 
     def offering(self, revision: str, *, stateless: bool) -> None:
-        """From the next request on this revision is spoken."""
+        """Use this revision from the next request on."""
         self._opening_method = "server/discover" if stateless else "initialize"
         self._transport.offering(revision, stateless=stateless)
 
     @property
     def client_side(self) -> ClientSide:
-        """What answers the server's own requests."""
+        """The canned answers to the server's own requests."""
         if self._client is None:
             from mcptest_engine.servers.client_side import ClientSide
 
@@ -375,16 +378,16 @@ class Session:
     # --- the opening
 
     async def open(self) -> None:
-        """Open it, as `spec.protocol` has it. For those who make a session; `connect` does it for everybody else.
+        """Open the session, as `spec.protocol` asks for. `connect` calls it.
 
-        Raises: ServerDidNotStart, AuthFailed; the session is then to be closed.
+        Raises: ServerDidNotStart, AuthFailed; the session must then be closed.
         """
         spec = self.spec
         self._transport.open(self)
         if spec.command is not None and spec.url is not None:
             await self._transport.ready()
         try:
-            from mcptest_engine.servers.opening import open_session, request_meta  # the process is on its way by now
+            from mcptest_engine.servers.opening import open_session, request_meta  # the process is starting by now
 
             opened = await open_session(self)
             self.handshake, self._ready_at = opened.exchange, monotonic()
@@ -413,10 +416,10 @@ class Session:
     def _shown(self, line: bytes, limit: int = 300) -> str:
         return clip(line, limit, self.spec.redact)
 
-    # --- what the transport tells
+    # --- called by the transport
 
     def received(self, line: bytes, at: float, *, cut_off: bool = False) -> None:
-        """One line from the server. Whatever goes wrong with it, only that message fails: nothing is raised."""
+        """Handle one line from the server. If anything is wrong with it, only that message fails: nothing is raised."""
         try:
             self._receiver.receive(line, at, cut_off=cut_off)
         except Exception as wrong:  # noqa: BLE001  # the boundary of every transport: what a server sends must not end a run
@@ -436,20 +439,20 @@ class Session:
         return waiting
 
     def started(self, pid: int) -> None:
-        """Tell the traffic's listener that the server's process has started."""
+        """Inform the traffic's listener that the server's process has started."""
         self.traffic.started(pid)
 
     def wrote(self, at: float, *, ended: bool = False) -> None:
-        """Something came on its stderr, or no more will."""
+        """Inform the traffic's listener about output on stderr, or its end."""
         self.traffic.wrote(at, self.stderr_since, ended=ended)
 
     def overflowed(self, failure: CallFailed) -> None:
-        """A line was dropped, and with it its id: no waiting call can be sure of its answer any more."""
+        """Fail all waiting calls: a line was dropped, and its id with it, so that any of them may have lost its answer."""
         for call in self._calls:
             self.failed(call, failure)
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
-        """No answer will come for `call`."""
+        """End `call` with a failure."""
         self.is_intact = False
         if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._calls.get(call.id) is call:
             self._abandon(call, "no answer within `http.timeout`")
@@ -464,13 +467,13 @@ class Session:
             call.future.set_exception(failure)
 
     def expired(self, ending: Ending) -> None:
-        """The session is over, and only that: what is under way goes on."""
+        """Mark the session as expired. Waiting calls go on."""
         self.is_expired = True
         if self.ending is None:
             self.ending = ending
 
     def lost(self, ending: Ending) -> None:
-        """End the session: its connection is gone."""
+        """End the session: its connection is lost."""
         if self.ending is None:
             self.ending = ending
             self._ended_idle = all(self.is_listing and call.method.endswith("/list") for call in self._calls)
@@ -483,7 +486,7 @@ class Session:
         self._ended_idle = False
 
     async def danger_of_repeating(self, call: Call) -> str:
-        """Why a call may not be made again: its tool changes something, or nothing says that it does not."""
+        """Why a call may not be repeated: its tool changes something, or nothing says that it does not."""
         if call.method != "tools/call":
             return ""
         from mcptest_engine.core.sanitise import one_line
@@ -515,10 +518,10 @@ class Session:
         self.failed(call, told)
 
     def _abandon(self, call: Call, reason: str) -> None:
-        """Tell the server that nobody waits, unless it never heard of the call.
+        """Cancel the call at the server, if it was sent.
 
-        `initialize` must not be cancelled (MCP 2025-11-25, basic/utilities/cancellation), and over HTTP the stateless revision
-        knows no message for it: closing the exchange says it.
+        `initialize` must not be cancelled (MCP 2025-11-25, basic/utilities/cancellation). Over HTTP the stateless revision has
+        no message for it: closing the exchange cancels.
         """
         if self._transport.withdraw(call) or call.method in _OPENING or not self.alive:
             return
@@ -530,7 +533,7 @@ class Session:
         self.send(wire.encode_notification(method, params))
 
     def send(self, line: bytes) -> None:
-        """Send a message that is no request."""
+        """Send a notification or a reply."""
         self.traffic.add(monotonic(), True, line)
         self._transport.send(line, None, urgent=not self._calls)
 

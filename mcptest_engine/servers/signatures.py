@@ -1,8 +1,8 @@
-"""A tool, prompt or resource template on one line, as a person would declare it.
+"""A tool, prompt or resource template on one line, like a function declaration.
 
-`get_forecast(city: str, days: int = 3, [unit: "c"|"f"])`: required arguments come first, optional ones without a default stand
-in brackets. A schema may be anything a server sends: what cannot be said in a few words is `any`, and nothing here raises. The
-surprising thing: references are followed only inside the schema, and only so many of them.
+`get_forecast(city: str, days: int = 3, [unit: "c"|"f"])`: required arguments come first; optional ones without a default are in
+brackets. A schema may be anything that a server sends: whatever has no short form is `any`, and nothing here raises. References
+are followed only inside the schema, and only a limited number of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TYPES = {
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 
 Piece = tuple[str, str]
-"""A text and what it is: "name", "argument", "type", "default", or "" for what stands between."""
+"""A text and its role: "name", "argument", "type", "default", or "" for the text between."""
 
 
 class Argument(NamedTuple):
@@ -68,7 +68,7 @@ def signature_pieces(name: object, schema: object) -> list[Piece]:
 
 
 def prompt_pieces(prompt: Mapping[str, object]) -> list[Piece]:
-    """The line of a prompt: its arguments have names and no types."""
+    """The line of a prompt: its arguments have no types."""
     pieces: list[Piece] = [(str(prompt.get("name")), "name"), ("(", "")]
     for at, argument in enumerate(prompt_arguments(prompt)[:MOST_ARGUMENTS]):
         pieces += [(", ", "")] if at else []
@@ -79,7 +79,7 @@ def prompt_pieces(prompt: Mapping[str, object]) -> list[Piece]:
 
 
 def prompt_arguments(prompt: Mapping[str, object]) -> list[Argument]:
-    """A prompt's arguments as those of a tool would be; all of them are texts."""
+    """A prompt's arguments, as those of a tool whose arguments are all texts."""
     listed = prompt.get("arguments")
     found = [
         Argument(
@@ -97,7 +97,7 @@ def prompt_arguments(prompt: Mapping[str, object]) -> list[Argument]:
 
 
 def template_pieces(template: object) -> list[Piece]:
-    """A URI template, its variables apart."""
+    """The line of a URI template, in pieces."""
     pieces: list[Piece] = []
     at, text = 0, str(template)
     for found in _EXPRESSION.finditer(text):
@@ -119,7 +119,7 @@ def template_variables(template: object) -> list[str]:
 
 
 def type_of(schema: object, root: object, depth: int = 0) -> str:
-    """What a value is, in a few words: `int`, `"c"|"f"`, `str[]`, `Place`, `any`."""
+    """The type of a value in short: `int`, `"c"|"f"`, `str[]`, `Place`, `any`."""
     named = _reference_name(schema)
     whole = resolved(schema, root)
     if "const" in whole:
@@ -147,7 +147,7 @@ def type_of(schema: object, root: object, depth: int = 0) -> str:
 
 
 def resolved(schema: object, root: object) -> Mapping[str, Any]:
-    """The schema with its own local reference followed and a single `allOf` taken in; {} for what is not an object."""
+    """The schema after following its local reference and a single `allOf`; {} for what is no object."""
     found: Any = schema
     for _ in range(_MOST_REFERENCES):
         if not isinstance(found, Mapping):
@@ -168,7 +168,7 @@ def resolved(schema: object, root: object) -> Mapping[str, Any]:
 
 
 def _merged(parts: list[Any], root: object) -> dict[str, Any] | None:
-    """The parts of an `allOf` as one schema where that is plain to see."""
+    """Merge the parts of an `allOf` into one schema, where that is simple."""
     merged: dict[str, Any] = {}
     for part in parts[:20]:
         if not isinstance(part, Mapping):
@@ -238,7 +238,7 @@ def _short(text: str) -> str:
 
 
 def _referenced(root: object, reference: str) -> object:
-    """What a local reference leads to, None for any other."""
+    """The target of a local reference, None for any other."""
     if not reference.startswith("#"):
         return None
     found = root

@@ -1,8 +1,7 @@
-"""What it takes to reach one server: the argv or URL, the complete child environment, headers, times.
+"""Everything needed to reach one server: argv or URL, the complete child environment, headers, times.
 
-`ServerSpec` is complete: nothing below it reads the environment or the suite. The surprising thing: a command whose first
-word is `mcptest` means the mcptest that is running, not whichever one stands on PATH, so that the mock server of a suite is
-always the one that came with its runner.
+`ServerSpec` is complete: nothing below it reads the environment or the suite. A command whose first word is `mcptest` means the
+mcptest that is running, not the one on PATH, so that a suite's mock server is always of the same version as its runner.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.redaction import Redactor
 
 ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
-"""The variables that reach every server, beside LC_*; everything else is named by the suite."""
+"""The variables that every server gets, besides LC_*; the suite names all others."""
 
 DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 
@@ -33,11 +32,11 @@ _BOOTSTRAP = "import sys; sys.path.insert(0, {root!r}); from mcptest_tui.__main_
 
 
 class HttpOptions(NamedTuple):
-    """How an HTTP server is spoken to.
+    """How to talk to an HTTP server.
 
-    `timeout_seconds` bounds one exchange from its first byte out to its last byte in, None leaves that to the call's own
-    time; `connect_timeout_seconds` one connection. `verify` is True for the system's certificates, False for none, or the path
-    of a file or directory with the authorities to trust. `proxy` is the URL of an HTTP proxy.
+    `timeout_seconds` limits one exchange from its first byte sent to its last byte received; None leaves that to the call's own
+    time. `connect_timeout_seconds` limits one connection. `verify` is True for the system's certificates, False for none, or
+    the path of a file or directory of trusted authorities. `proxy` is the URL of an HTTP proxy.
     """
 
     timeout_seconds: float | None = None
@@ -50,10 +49,10 @@ DEFAULT_HTTP = HttpOptions()
 
 
 class Readiness(NamedTuple):
-    """How long to wait for a server that is still starting. `url` answers with 2xx once it is ready; None: its port does.
+    """How long to wait for a server that is still starting.
 
-    Of a program that mcptest starts a `path` of its own URL answers so, another `port` takes connections, or its output
-    contains a text; at most one of them is set.
+    `url` answers with 2xx once it is ready; None: its port accepts connections. Of a program that mcptest starts, a `path` of
+    its own URL answers so, another `port` accepts connections, or its output contains a text; at most one of these is set.
     """
 
     timeout_seconds: float
@@ -67,34 +66,34 @@ DEFAULT_READINESS_SECONDS = 60.0
 
 
 DEFAULT_GRACE_SECONDS = 2.0
-"""How long a server may go on after the end of its stdin before it is ended, and counts as one that outlives it."""
+"""How long a server may run after the end of its stdin before it is ended, and counts as outliving it."""
 _NO_OPTIONS: Mapping[str, Any] = {}
 
 
 def _forget(secret: str) -> None:
-    """For a spec whose user shows nothing."""
+    """Ignore a secret, for a spec whose user shows nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
     """One server, ready to be connected to: a `command` for stdio, a `url`, or both for a program that serves HTTP at `url`.
 
-    `ready` says when such a program can be used, None when its port takes connections. Sessions with the same `programs`
-    share it; without, each session has its own.
+    `ready` says when such a program can be used, None when its port takes connections. Sessions with the same `programs` share
+    it; without, each session has its own.
 
     `env` is the whole environment of the child, `cwd` None is the directory mcptest was started in. `headers` holds what goes
     with every HTTP request, the bearer token included; `secret_headers` names (lower case) those that go only to https or
-    loopback. `auth` is "none", "bearer", "oauth" or "headers"; `bearer_token_env` is the variable the token was looked up in,
-    also when that was empty. `oauth` holds the suite's `auth.oauth` with `client_secret` looked up, else None. `protocol` is
-    the revision to offer, "auto" for a probe, None for the newest handshake revision. `client` is what this client declares
-    and answers, as the suite's `client:` has it. `withheld` names the
-    variables that are set here and were not passed, for hints. `config_dir` is the suite's directory, for hints. `redact` takes
-    secrets out of a text before the server's words in it are clipped; what is not clipped is left to the caller.
-    `redact_known` takes only the secrets that it knows out of a value that is shown as the server sent it.
-    `keep_secret` is told each token that is got on the way, so that `redact`, and all that the run shows, is without it.
+    loopback. `auth` is "none", "bearer", "oauth" or "headers". `bearer_token_env` is the variable for the token, also when it
+    is empty. `oauth` holds the suite's `auth.oauth` with `client_secret` looked up, else None. `protocol` is the revision to
+    offer, "auto" for a probe, None for the newest handshake revision. `client` is what this client declares and answers, as the
+    suite's `client:` has it. `withheld` names the variables that are set here and were not passed on, for hints. `config_dir`
+    is the suite's directory, for hints. `redact` removes secrets from a text before it is cut; texts that are not cut are left
+    to the caller. `redact_known` removes only registered secrets from a value that is shown as the server sent it.
+    `keep_secret` registers each token that is obtained during the run, so that `redact` removes it from everything that the run
+    shows.
 
-    `validity` and `hygiene` say what an invalid result, and a server that misbehaves beside its answers, come to: "fail",
-    "warn" or "off". `reads_catalog`: the run lists its tools and prompts. `is_strict`: what would be a warning fails.
+    `validity` is the effect of an invalid result, and `hygiene` that of misbehaviour beside the answers: "fail", "warn" or
+    "off". `reads_catalog`: the run lists its tools and prompts. `is_strict`: warnings are failures.
     """
 
     name: str
@@ -106,7 +105,7 @@ class ServerSpec:
     http: HttpOptions = DEFAULT_HTTP
     wait_for_ready: Readiness | None = None
     ready: Readiness | None = None
-    programs: Any = field(default=None, repr=False, compare=False)  # `program.Programs`, which knows this module
+    programs: Any = field(default=None, repr=False, compare=False)  # `program.Programs`, whose module imports this one
     oauth: Mapping[str, Any] | None = field(default=None, repr=False)
     client: Mapping[str, Any] = field(default_factory=dict)
     protocol: str | None = None
@@ -129,7 +128,7 @@ class ServerSpec:
 
     @property
     def has_fixed_port(self) -> bool:
-        """Whether it is a program with one port, so that there can be only one of it."""
+        """Whether it is a program with a fixed port, so that only one can run at a time."""
         return self.command is not None and self.url is not None and urlsplit(self.url).port != 0
 
 
@@ -149,9 +148,9 @@ def spec_from_settings(
     """The spec of the server that a suite declares as `settings` (validated, templates expanded).
 
     `wait_for_ready_seconds` is the command line's, over the suite's, and holds for a URL. `environ` is what the child may
-    inherit from; `lookups` is where tokens and headers are looked up, `environ` when None
-    (a suite's `.env` feeds look-ups and never a server). `run_options` are the suite's, for what the server leaves unsaid.
-    `redactor` removes secrets from the server's texts; without one nothing is removed.
+    inherit from; `lookups` is where tokens and headers are looked up, `environ` when None (a suite's `.env` feeds look-ups and
+    never a server). `run_options` are the suite's, for settings that the server does not have. `redactor` removes secrets from
+    the server's texts; without one nothing is removed.
 
     Raises: SuiteError when a header names a variable that is not set.
     """
@@ -207,7 +206,7 @@ def is_http_program(settings: Mapping[str, object]) -> bool:
 def child_environment(
     settings: Mapping[str, Any], *, suite_env: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """The allowlist, then `inherit_env`, the suite's `env:` and the server's own; a later one wins."""
+    """The allowlist, then `inherit_env`, the suite's `env:` and the server's own; later ones override earlier ones."""
     inherit = settings.get("inherit_env", False)
     named = frozenset(inherit) if isinstance(inherit, list | tuple) else frozenset()
     env = {
@@ -221,10 +220,10 @@ def child_environment(
 
 
 def own_command(command: tuple[str, ...]) -> tuple[str, ...]:
-    """`command`, with a leading `mcptest` replaced by the argv of this very mcptest.
+    """Replace a leading `mcptest` of `command` by the argv of the running mcptest.
 
-    `-P` keeps the working directory off the module path, where a stray `json.py` would be imported. Run from a checkout, the
-    package is found by its path; an installed one is left to the interpreter, so that nothing stands before its own library.
+    `-P` keeps the working directory off the module path, where a stray `json.py` would be imported. In a checkout, the package
+    is found by its path; an installed one is left to the interpreter, so that nothing precedes its own library.
     """
     if not command or command[0] != "mcptest":
         return command
@@ -235,7 +234,7 @@ def own_command(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_own(command: tuple[str, ...]) -> bool:
-    """Whether `command` is what `own_command` makes of a leading `mcptest`."""
+    """Whether `command` came from `own_command`."""
     return command[:2] == own_command(("mcptest",))[:2]
 
 
@@ -257,7 +256,7 @@ def _http_options(settings: Mapping[str, Any]) -> HttpOptions:
 
 
 def _readiness(settings: Mapping[str, Any], asked_seconds: float | None) -> Readiness | None:
-    """A duration, a URL, or a mapping of both; only what has a URL can be waited for."""
+    """Read a duration, a URL, or a mapping of both; only a server with a URL can be waited for."""
     if settings.get("url") is None:
         return None
     declared = settings.get("wait_for_ready")
@@ -274,7 +273,7 @@ def _readiness(settings: Mapping[str, Any], asked_seconds: float | None) -> Read
 
 
 def _program_readiness(settings: Mapping[str, Any], default_seconds: float) -> Readiness:
-    """`ready`: a path, a port, or a mapping that names one of them or a text of the output."""
+    """Read `ready`: a path, a port, or a mapping with one of them or a text of the output."""
     declared = settings.get("ready")
     if isinstance(declared, str):
         declared = {"path": declared}
@@ -286,7 +285,7 @@ def _program_readiness(settings: Mapping[str, Any], default_seconds: float) -> R
 
 
 def _oauth(settings: Mapping[str, Any] | None, lookups: Mapping[str, str]) -> dict[str, Any] | None:
-    """The suite's `auth.oauth`, with the client's secret looked up; "" when its variable is not set."""
+    """Read the suite's `auth.oauth`, and look up the client's secret; "" when its variable is not set."""
     if settings is None:
         return None
     variable = settings.get("client_secret_env")
@@ -323,7 +322,7 @@ def _unset_header(name: str, header: str, variable: str) -> Problem:
 
 
 def _gate(options: Mapping[str, Any], key: str, default: str, *, is_strict: bool) -> str:
-    """What an option says, where `--strict` makes a failure of what would be a warning."""
+    """An option of "fail", "warn" or "off"; `--strict` turns "warn" into "fail"."""
     said: str = options.get(key) or default
     return "fail" if is_strict and said == "warn" else said
 

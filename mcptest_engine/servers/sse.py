@@ -1,7 +1,7 @@
-"""Server-sent events out of chunks of bytes, as they come.
+"""Parses server-sent events from chunks of bytes.
 
-Only what Streamable HTTP uses: `data`, `event`, `id` and `retry`. An event is as large as the server makes it.
-Source: WHATWG HTML, 9.2.6, "Interpreting an event stream".
+Supports what Streamable HTTP uses: `data`, `event`, `id` and `retry`. The size of an event is not limited here. Source: WHATWG
+HTML, 9.2.6, "Interpreting an event stream".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mcptest_engine.core.values import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSentEvent:
-    """One event. `data` is its lines joined by newlines; `id` and `retry_ms` are None when the event carried none."""
+    """One event. `data` is its lines, joined by newlines; `id` and `retry_ms` are None when it had none."""
 
     data: bytes
     event: str = "message"
@@ -20,11 +20,11 @@ class ServerSentEvent:
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_MOST_RETRY_DIGITS = 9  # twelve days; more is nonsense, and Python refuses to read thousands of digits
+_MOST_RETRY_DIGITS = 9  # twelve days: a longer time makes no sense, and Python refuses to convert thousands of digits
 
 
 class EventSplitter:
-    """Feed it chunks, take the events that they complete."""
+    """Takes chunks and returns the events that they complete."""
 
     __slots__ = ("_after_cr", "_begun", "_data", "_event", "_held", "_id", "_retry_ms")
 
@@ -38,7 +38,7 @@ class EventSplitter:
         self._retry_ms: int | None = None
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
-        """The events that end within `chunk`; one without data is still told when it has an id or a retry time."""
+        """Return the events that end within `chunk`. One without data is returned when it has an id or a retry time."""
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
@@ -55,7 +55,7 @@ class EventSplitter:
         return [event for line in lines if (event := self._line(line)) is not None]
 
     def rest(self) -> bytes:
-        """The start of an event that is not ended yet, as its data or its line; b"" between events and in a comment."""
+        """The start of an unfinished event, as its data or its line; b"" between events and in a comment."""
         held = bytes(self._held)
         if self._data is not None:
             return bytes(self._data)

@@ -1,9 +1,9 @@
 """One call in the stateless lifecycle, which may take several requests.
 
 Every request names its client in `_meta`. A result may ask for input (`input_required`): it is answered from the suite's
-`client:`, and the call is made again with the answers, up to ten times. Where the suite declares no such answer, the question
-is the result, for the test to judge. A server that requires arguments in headers says so in its tools' schemas; they are looked
-up when it refuses a call because of missing headers, and only then.
+`client:`, and the call is repeated with the answers, up to ten times. Where the suite declares no answer, the question is the
+result, for the test to judge. A server may require arguments in headers, by its tools' schemas. They are read only after it has
+refused a call because of missing headers.
 Source: MCP 2026-07-28, basic (per-request fields), SEP-2322 (multi-round requests), SEP-2243 (parameter headers).
 """
 
@@ -91,7 +91,7 @@ async def _send_one(
 
 
 async def _input_responses(session: OpenSession, exchange: Exchange) -> dict[str, Any] | None:
-    """The members with which the call is made again; None when `exchange` is the end of it."""
+    """The members to repeat the call with; None when `exchange` is its last."""
     result = exchange.answer.get("result")
     if not isinstance(result, dict) or result.get("resultType") != "input_required":
         return None
@@ -106,7 +106,7 @@ async def _input_responses(session: OpenSession, exchange: Exchange) -> dict[str
             session.server_messages.add_request(answered, size=parsed_bytes(request))
         return {**further, "inputResponses": answers}
     if state is None:
-        return None  # it asks for nothing and has no state: that is its answer
+        return None  # it asks for nothing and has no state: this is its answer
     await asyncio.sleep(_STATE_ONLY_WAIT_SECONDS)
     return further
 
@@ -118,9 +118,9 @@ def _headers(session: OpenSession) -> ParamHeaders:
 
 
 async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> float:
-    """Read the tools' schemas, all pages: what the server expects to find in headers stands there.
+    """Read the tools' schemas, all pages, to learn which headers the server requires; return how many milliseconds that took.
 
-    `left` gives the seconds that the call still has, and raises where it has none. Returns how many milliseconds it took.
+    `left` returns the seconds that the call still has, and raises when there are none.
     """
     params: dict[str, Any] = {}
     taken_ms = 0.0

@@ -1,9 +1,9 @@
-"""The stdio transport: lines to and from a child's pipes, its stderr kept.
+"""The stdio transport: lines to and from a child's pipes, and the end of its stderr.
 
-Pipes are read and written straight from the loop's readiness callbacks: no buffer is copied twice and a read costs no
-allocation larger than the pipe holds. Requests that are made in one turn of the loop leave in one write. The surprising
-thing: a child that stops reading can hold up only its own callers. What does not fit the pipe waits in a queue that holds
-at most one line for each waiting call, and a call that times out takes its line back.
+Pipes are read and written directly in the loop's callbacks: no buffer is copied twice, and a read allocates no more than the
+pipe holds. Requests of one turn of the loop are sent in one write. A child that stops reading holds up only its own callers:
+what does not fit in the pipe waits in a queue with at most one line for each waiting call, and a call that times out takes its
+line back.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 STDERR_KEPT_BYTES = 64 * 1024
 
-_UNSURE_BYTES = 4 * 1024  # kept beyond that: where the older is cut off, the second half of a secret may stand
+_UNSURE_BYTES = 4 * 1024  # stored beyond the limit: a cut may leave the second half of a secret there
 _READ_BYTES = 64 * 1024
 _READS_A_TURN = 16
-# An exit and the end of stdout come as two events in any order: the first one waits this long for the other, so that a
-# failure can name the exit code and quote all of stderr.
-_END_WAIT_SECONDS = 0.5  # a process that has closed its pipes may take a while to be gone on a busy machine
+# An exit and the end of stdout are two events in any order. The first one waits this long for the other, so that a failure
+# can name the exit code and quote all of stderr.
+_END_WAIT_SECONDS = 0.5  # a process that has closed its pipes may run on for a while on a busy machine
 _DEAF_WAIT_SECONDS = 1.0  # for the answers of a server that has closed its stdin
 
 
 class StdioTransport:
-    """A child process spoken to over its stdin and stdout."""
+    """A child process, connected by its stdin and stdout."""
 
     kind = "stdio"
     auth = "none"
@@ -50,7 +50,7 @@ class StdioTransport:
         self._lines = LineSplitter(spec.max_message_bytes)
         self._stderr = OutputTail(STDERR_KEPT_BYTES, spec.redact)
         self._queue: deque[tuple[bytes, Call | None]] = deque()
-        self._queued_bytes = 0  # of what is no request
+        self._queued_bytes = 0  # lines that are no request
         self._unwritten = memoryview(b"")
         self._flush_due = False
         self._writing_over = False
@@ -73,16 +73,16 @@ class StdioTransport:
         self._loop.add_reader(self._stderr_fd, self._read_stderr)
 
     async def ready(self) -> None:
-        """The handshake waits for its answer, and so for the child."""
+        """Do nothing: the handshake waits for its answer, and so for the child."""
 
     def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:
-        """Write now when `urgent` and the pipe takes it, else with whatever else this turn of the loop sends."""
+        """Send now when `urgent` and the pipe has room, else with the other lines of this turn of the loop."""
         if self._writing_over:
             return
         if urgent and not self._queue and not self._unwritten:
             self._write(line)
             return
-        if call is None:  # a server that asks without end and does not read must not fill the memory
+        if call is None:  # a server that sends requests without end and reads no reply must not fill the memory
             if len(self._queue) >= MAX_WAITING_REPLIES:
                 return
             self._queued_bytes += len(line)
@@ -104,27 +104,27 @@ class StdioTransport:
         return False
 
     def unfinished(self) -> bytes:
-        """The start of a line on stdout whose newline has not come."""
+        """The start of an unfinished line on stdout."""
         return self._lines.beginning()
 
     def handshake_done(self, protocol_version: str | None) -> None:
-        """Nothing changes on a pipe."""
+        """Do nothing: a pipe needs no change."""
 
     def offering(self, protocol_version: str, *, stateless: bool) -> None:
-        """Nothing changes on a pipe."""
+        """Do nothing: a pipe needs no change."""
 
     async def listening(self, timeout_seconds: float) -> None:
-        """A pipe is always open."""
+        """Return at once: a pipe is always open."""
 
     async def delivered(self) -> None:
-        """Pipes keep their order, so there is nothing to wait for."""
+        """Return at once: pipes keep their order."""
 
     def stderr_since(self, at: float) -> str:
-        """The kept end of what was written on stderr after `at`."""
+        """The stored part of what was written on stderr after `at`."""
         return self._stderr.text(since=at)
 
     async def close(self) -> Ending:
-        """End of file, grace, SIGTERM to the group, grace, SIGKILL; then whatever is left of the group is killed."""
+        """Close stdin, then send SIGTERM to the group, then SIGKILL, each after the grace; kill what is left of the group."""
         if self._child is None:
             return Ending(clause="never started")
         self._stop_writing()
@@ -183,7 +183,7 @@ class StdioTransport:
         _close(self._stdin)
 
     def _stdin_closed(self) -> None:
-        """It reads no more. Answers to what it has read may still come, but not what never reached it."""
+        """Handle a child that reads no more. Sent requests may still be answered; queued ones cannot."""
         self._stop_writing()
         self._deaf_timer = self._loop.call_later(_DEAF_WAIT_SECONDS, self._end_soon, "closed its stdin")
 
@@ -227,7 +227,7 @@ class StdioTransport:
         self._end_soon("closed its stdout")
 
     def _end_soon(self, clause: str) -> None:
-        """Tell of the end once all of it is known, or after a short wait for the rest; "" alone is no end."""
+        """Report the end when all of it is known, or after a short wait; "" alone is no end."""
         self._end_clause = self._end_clause or clause
         if self._end_told or not self._end_clause:
             return
@@ -271,7 +271,7 @@ class StdioTransport:
 
 
 class OutputTail:
-    """The last `limit` bytes written, in pieces with their times; `redact` takes secrets out before anything is cut off."""
+    """The last `limit` bytes of output, in pieces with their times; `redact` removes secrets before the text is cut."""
 
     __slots__ = ("_cut", "_limit", "_pieces", "_redact", "_size", "_whole")
 
@@ -292,10 +292,10 @@ class OutputTail:
             self._cut = True
 
     def text(self, *, since: float) -> str:
-        """What was written from then on, from the beginning of the line that was under way."""
+        """The text that was written after `at`, from the beginning of the line that was incomplete then."""
         if self._whole is None:
             self._whole = self._redacted(b"".join(piece for _, piece in self._pieces))
-        # A secret may have begun before: what is left out is known by what it is in the whole.
+        # A secret may begin before: the whole text is redacted, and the cut is found in it afterwards.
         before = b"".join(piece for at, piece in self._pieces if at < since)
         old = self._redacted(before[: before.rfind(b"\n") + 1]) if before else ""
         start = len(old) if self._whole.startswith(old) else 0
@@ -306,7 +306,7 @@ class OutputTail:
 
 
 def read_available(descriptor: int) -> bytes | None:
-    """What can be read now: b"" at the end, None when there is nothing yet."""
+    """Read what is available: b"" at the end, None when there is nothing yet."""
     try:
         return os.read(descriptor, _READ_BYTES)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""A token that `mcptest login` stored: sent, refreshed before it ends, and written back, by one process at a time."""
+"""A token that `mcptest login` stored: sent, refreshed before it expires, and written back, by one process at a time."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _LOCK_PATIENCE_SECONDS = 60.0
 
 
 def stored_login(spec: ServerSpec) -> StoredLogin | None:
-    """The login kept for the URL of `spec`, or None. Raises: AuthFailed for a file that cannot be read."""
+    """The stored login for the URL of `spec`, or None. Raises: AuthFailed for a file that cannot be read."""
     with _storage_errors(spec):
         stored = token_store.load(spec.url or "")
     return None if stored is None else StoredLogin(spec, stored)
 
 
 class StoredLogin:
-    """A token of `mcptest login`, refreshed a minute before its end or when it was refused, and written back to its file.
+    """Sends a stored token; refreshes it a minute before it expires, or when it was refused, and writes it back to its file.
 
-    The surprising thing: a refresh goes on when the call that wanted it is given up, and closing a session waits for it. The
-    authorization server may have replaced the refresh token already, and with the answer the login would be lost.
+    A refresh goes on when the call that needed it is cancelled, and closing a session waits for it: the authorization server
+    may have replaced the refresh token already, and without the answer the login would be lost.
     """
 
     def __init__(self, spec: ServerSpec, stored: StoredToken, clock: Callable[[], float] = time.time) -> None:
@@ -53,7 +53,7 @@ class StoredLogin:
         return self._token.secrets()
 
     async def current(self, request: httpx2.Request) -> str | None:  # noqa: ARG002
-        """The token. A refresh that fails before the token is over changes nothing yet, and is not tried again till then."""
+        """The token. While the old one is valid, a failed refresh is ignored, and not repeated until it expires."""
         token = self._token
         if not token.can_be_refreshed or not self._is_over(token, window_seconds=_WINDOW_SECONDS):
             return token.access_token
@@ -68,12 +68,12 @@ class StoredLogin:
             return token.access_token
 
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:  # noqa: ARG002
-        """The token that another process got meanwhile, or a refreshed one; None when it cannot be refreshed."""
+        """The token that another process obtained meanwhile, or a refreshed one; None when it cannot be refreshed."""
         token = self._token
         return token.access_token if token.access_token != refused else await self._fresh(token)
 
     async def aclose(self) -> None:
-        """Wait for a refresh that is under way, for as long as the authorization server may take."""
+        """Wait for a running refresh, for as long as the authorization server may take."""
         await self._one.finish(patience_seconds(self._spec))
 
     def _is_over(self, token: StoredToken, window_seconds: float) -> bool:
@@ -88,9 +88,9 @@ class StoredLogin:
         return self._token.access_token
 
     async def _refresh(self, stale: StoredToken) -> None:
-        """Under the lock of all processes: take what one of them got meanwhile, else ask and write it back."""
+        """Under the lock of all processes: take the token that another one obtained meanwhile, else refresh and store it."""
         with _storage_errors(self._spec):
-            if not stale.can_be_refreshed:  # nothing to lock for, and a read-only home is no trouble then
+            if not stale.can_be_refreshed:  # no lock needed, and a read-only home directory does not matter
                 self._adopt(token_store.load(stale.url) or stale)
                 return
             async with token_store.locked(stale.url, _LOCK_PATIENCE_SECONDS):
@@ -133,7 +133,7 @@ class StoredLogin:
 
 
 class _storage_errors:  # noqa: N801 - reads as what it does, in a `with` statement
-    """Trouble with the token's file is told as a failure of the server whose token it is."""
+    """Turns errors of the token file into failures of the server whose token it is."""
 
     def __init__(self, spec: ServerSpec) -> None:
         self._server = spec.name

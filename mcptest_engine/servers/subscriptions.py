@@ -1,4 +1,4 @@
-"""What a suite's `client:` asks to be told of: log messages, resources that change, lists that change.
+"""Subscribes to what a suite's `client:` asks for: log messages, changed resources, changed lists.
 
 The handshake revisions have a request for each; the stateless one has one standing request, `subscriptions/listen`, whose
 answer comes when it ends. A server that refuses fails nothing here: the tests that wait for its notifications will.
@@ -22,7 +22,7 @@ _FOR_EVER = 10 * 365 * 24 * 3600.0
 
 
 async def subscribe_to_notifications(session: OpenSession) -> None:
-    """Ask for what `session.spec.client` wants; refusals become remarks. Raises: ServerDied, AuthFailed."""
+    """Subscribe to what `session.spec.client` asks for; refusals become remarks. Raises: ServerDied, AuthFailed."""
     client = session.spec.client
     if session.stateless:
         await _listen(session)

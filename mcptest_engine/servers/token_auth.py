@@ -1,7 +1,6 @@
-"""The `httpx2.Auth` that sends a bearer token, wherever that comes from, and what the sources of tokens share.
+"""The `httpx2.Auth` that sends a bearer token, and what the sources of tokens share.
 
-The surprising thing: httpx2's own way with an `Auth` is to let one request wait for another. Here requests never wait for one
-another, only for a token that all of them need.
+By httpx2's own way, one request with an `Auth` waits for another. Here requests wait only for a token that all of them need.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _SHARE_OF_TIME = 0.8
 
 
 class Tokens(Protocol):
-    """Where a `TokenAuth` gets its token. `remarks` are oddities of the way to it: clauses whose subject is the server."""
+    """A source of tokens for `TokenAuth`. `remarks` are clauses about the server: oddities while a token was obtained."""
 
     remarks: list[str]
 
@@ -39,11 +38,11 @@ class Tokens(Protocol):
         """The token to send after `response` refused that one; None when there is no better one. Raises: AuthFailed."""
 
     async def aclose(self) -> None:
-        """Wait, for a bounded time, for what must not be lost: a session ends. Others may go on asking for tokens."""
+        """Wait, for a bounded time, until a new token is stored: a session ends. Others may go on asking for tokens."""
 
 
 class TokenAuth(httpx2.Auth):
-    """Sends a bearer token, and asks once more with a new one when it was refused.
+    """Sends a bearer token, and repeats a refused request once with a new one.
 
     `steps_up`: a 403 that asks for more scope counts as a refusal too.
     """
@@ -54,16 +53,16 @@ class TokenAuth(httpx2.Auth):
         self._steps_up = steps_up
 
     def secrets(self) -> tuple[str, ...]:
-        """Every token and secret held now: what must never be shown."""
+        """Every token and secret held now, which must not be shown."""
         return self._tokens.secrets()
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What was odd on the way to the token: clauses whose subject is the server, the latest last."""
+        """Oddities while a token was obtained, the latest last: clauses whose subject is the server."""
         return tuple(self._tokens.remarks)
 
     async def aclose(self) -> None:
-        """A session ends: wait, for a bounded time, until a token that is on its way is stored where it has to be."""
+        """Wait, for a bounded time, until a new token is stored: the session ends."""
         await self._tokens.aclose()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -92,22 +91,22 @@ class TokenAuth(httpx2.Auth):
 
 
 class OneAtATime:
-    """One run at a time of what gets a token: whoever asks meanwhile waits for it, and shares what it comes to.
+    """Runs one task at a time that obtains a token; other callers wait for it and share its result.
 
-    A run is a task of its own that no caller ends by giving up: once an authorization server has replaced a refresh token, its
-    answer holds the only one that is still good.
+    The task is not cancelled with its callers: once an authorization server has replaced a refresh token, only its answer has
+    the valid one.
     """
 
     def __init__(self) -> None:
         self._run: asyncio.Task[None] | None = None
 
     async def share(self, steps: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `steps`, unless they run already, and wait for their end. Raises: AuthFailed, to all who wait."""
+        """Run `steps`, unless they run already, and wait for their end. Raises: AuthFailed, for all who wait."""
         run = self._run
         if run is None or run.done():
             run = self._run = asyncio.get_running_loop().create_task(steps())
             run.add_done_callback(retrieve_exception)
-        await asyncio.wait((run,))  # which leaves the run alone when this is cancelled
+        await asyncio.wait((run,))  # which does not cancel the run when this is cancelled
         failure = run.exception()
         if isinstance(failure, AuthFailed):
             raise AuthFailed(failure.message, server=failure.server, hint=failure.hint) from failure
@@ -115,18 +114,18 @@ class OneAtATime:
             raise failure
 
     async def finish(self, timeout_seconds: float) -> None:
-        """Give a run that is under way the time to end. It is not ended: another session may wait for it."""
+        """Give a running task time to end. It is not cancelled: another session may wait for it."""
         if self._run is not None and not self._run.done():
             await asyncio.wait((self._run,), timeout=timeout_seconds)
 
 
 def patience_seconds(spec: ServerSpec) -> float:
-    """How long an authorization server may take: less than the call that waits for it, so that the failure names it."""
+    """How long an authorization server may take: less than the waiting call, so that the failure names the right side."""
     return _SHARE_OF_TIME * min(spec.connect_timeout_seconds, spec.timeout_seconds)
 
 
 def keep_secrets(spec: ServerSpec, secrets: tuple[str, ...]) -> None:
-    """Have them redacted in everything that the run shows, before they are sent for the first time."""
+    """Register the secrets for redaction before they are sent for the first time."""
     for secret in secrets:
         spec.keep_secret(secret)
 
@@ -137,7 +136,7 @@ def _show(request: httpx2.Request, token: str | None) -> None:
 
 
 async def _drop_body(response: httpx2.Response) -> None:
-    """httpx2 reads the answer to the end before it sends the next request; a refusal's body may have no end."""
+    """Drop the body: httpx2 reads an answer to its end before the next request, and a refusal's body may have no end."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     await response.stream.aclose()
     response.stream = httpx2.ByteStream(b"")

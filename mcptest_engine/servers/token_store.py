@@ -1,10 +1,10 @@
-"""The tokens that `mcptest login` keeps: one file a URL under `~/.mcptest/auth`, for this user's eyes only.
+"""The tokens that `mcptest login` stores: one file for each URL under `~/.mcptest/auth`, readable by this user only.
 
     ~/.mcptest/auth/<sha256 of the URL>.json    one token, mode 0600, written whole or not at all
     ~/.mcptest/auth/<sha256 of the URL>.lock    held while the token is refreshed
 
-The surprising thing: the lock is asked for again and again instead of being waited for, since a wait in the kernel could not be
-cancelled, and another process may hold it for as long as an authorization server takes to answer.
+The lock is polled, because waiting in the kernel could not be cancelled, and another process may hold it for as long as an
+authorization server takes to answer.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _PAUSE_SECONDS = 0.02
 
 
 class StoredToken(NamedTuple):
-    """What one login gave for `url`, and what it takes to refresh it.
+    """The token of one login at `url`, and what is needed to refresh it.
 
-    `expires_at_unix` and `last_refreshed` are seconds since 1970; an expiry of None means that the server named none.
-    `auth_method` is how the client shows itself at `token_endpoint`: "none", "client_secret_basic" or "client_secret_post".
+    `expires_at_unix` and `last_refreshed` are seconds since 1970; without an expiry the server named none. `auth_method` is how
+    the client authenticates at `token_endpoint`: "none", "client_secret_basic" or "client_secret_post".
     """
 
     url: str
@@ -56,22 +56,22 @@ class StoredToken(NamedTuple):
 
     @property
     def can_be_refreshed(self) -> bool:
-        """Whether there is a refresh token, and somebody to give it to."""
+        """Whether there is a refresh token, and an endpoint for it."""
         return bool(self.refresh_token and self.token_endpoint)
 
     def secrets(self) -> tuple[str, ...]:
-        """What must never be shown."""
+        """The values that must not be shown."""
         return tuple(secret for secret in (self.access_token, self.refresh_token, self.client_secret) if secret)
 
 
 class StoreTrouble(McptestError):
-    """A token file that cannot be read, written or locked. Exit 1: it is neither the command line's nor the suite's fault."""
+    """A token file that cannot be read, written or locked. Exit 1: neither the command line nor the suite is wrong."""
 
     stderr_tail = ""
 
 
 def path_for(url: str) -> Path:
-    """Where the token for exactly this URL is kept, whether or not there is one."""
+    """The file for the token of exactly this URL, whether it exists or not."""
     home = os.path.expanduser("~")  # noqa: PTH111 - does not raise where there is none
     name = hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
     return Path(home, ".mcptest", "auth", f"{name}.json")
@@ -85,7 +85,7 @@ def shown_path(path: Path) -> str:
 
 
 def load(url: str) -> StoredToken | None:
-    """The token for exactly this URL; None when there is none. Raises: StoreTrouble for a file that holds no token of ours."""
+    """The token for exactly this URL; None when there is none. Raises: StoreTrouble for a file without a token of mcptest."""
     path = path_for(url)
     try:
         with path.open("rb") as file:
@@ -105,7 +105,7 @@ def load(url: str) -> StoredToken | None:
 
 
 def stored() -> tuple[tuple[StoredToken, ...], tuple[Path, ...]]:
-    """Every token that is kept, by URL, and the files that hold none of ours or cannot be read. Never raises."""
+    """Every stored token, by URL, and the files that hold none or cannot be read. Never raises."""
     tokens, others = list[StoredToken](), list[Path]()
     try:
         paths = sorted(path_for("").parent.glob("*.json"))
@@ -125,7 +125,7 @@ def stored() -> tuple[tuple[StoredToken, ...], tuple[Path, ...]]:
 
 
 def save(token: StoredToken) -> Path:
-    """Write the token to its place and return that. Raises: StoreTrouble."""
+    """Write the token to its file and return the path. Raises: StoreTrouble."""
     from mcptest_engine.workspace.atomic import write_atomic
 
     path = prepare(token.url)
@@ -138,7 +138,7 @@ def save(token: StoredToken) -> Path:
 
 
 def remove(url: str) -> bool:
-    """Delete the token for exactly this URL, whatever state its file is in; False when there was none. Raises: StoreTrouble."""
+    """Delete the token for exactly this URL, even from a damaged file; False when there was none. Raises: StoreTrouble."""
     path = path_for(url)
     try:
         path.unlink()
@@ -150,9 +150,9 @@ def remove(url: str) -> bool:
 
 
 def prepare(url: str) -> Path:
-    """Make the directory, mode 0700, and return where the token goes. Raises: StoreTrouble when it could not be written there.
+    """Create the directory, mode 0700, and return the token's path. Raises: StoreTrouble when it is not writable.
 
-    Asked before a login begins and before a refresh token is spent, so that nothing is got that cannot be kept.
+    Called before a login begins and before a refresh token is used, so that the new token can be stored.
     """
     path = path_for(url)
     try:
@@ -168,9 +168,9 @@ def prepare(url: str) -> Path:
 
 @contextlib.asynccontextmanager
 async def locked(url: str, patience_seconds: float) -> AsyncIterator[None]:
-    """Be the only one, of all processes, who refreshes the token for `url`.
+    """Hold the lock of all processes for refreshing the token of `url`.
 
-    Raises: StoreTrouble when the lock cannot be made, or is held by another process for all of `patience_seconds`.
+    Raises: StoreTrouble when the lock cannot be made, or another process holds it for all of `patience_seconds`.
     """
     path = prepare(url).with_suffix(".lock")
     try:
@@ -181,7 +181,7 @@ async def locked(url: str, patience_seconds: float) -> AsyncIterator[None]:
         await _take(descriptor, path, patience_seconds)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # which releases the lock
 
 
 async def _take(descriptor: int, path: Path, patience_seconds: float) -> None:
@@ -203,7 +203,7 @@ async def _take(descriptor: int, path: Path, patience_seconds: float) -> None:
 
 
 def _decode_token(data: bytes) -> StoredToken | None:
-    """The token in a file of ours, or None for what is none: torn, foreign, or of a later version."""
+    """Parse a token file; None when it is damaged, foreign, or of a later version."""
     try:
         members: Any = json.loads(data)
     except (ValueError, RecursionError):

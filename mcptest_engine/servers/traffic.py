@@ -1,8 +1,8 @@
-"""Every message both ways with its time, for screens and reports; the newest are kept, in 64 MiB of memory.
+"""Every message of a session with its time, for screens and reports; the newest are stored, in at most 64 MiB.
 
-Keeping must cost next to nothing: an entry is a tuple around bytes that exist anyway. A large message is kept as its parsed
-value, which the caller holds as well, so that it is not in memory twice; of one that is larger than all that is kept, the
-beginning.
+Storing must cost next to nothing: an entry is a tuple around existing bytes. A large message is stored as its parsed value,
+which the caller holds as well, so that it is not in memory twice; of one that exceeds the whole limit, only the beginning is
+stored.
 """
 
 from __future__ import annotations
@@ -20,43 +20,42 @@ if TYPE_CHECKING:
 
 
 class Listener(Protocol):
-    """Who hears of what is said in one session, as it comes; none of these may take long, or raise."""
+    """Receives the messages of one session as they arrive. None of its methods may take long, or raise."""
 
     def __call__(
         self, at: float, sent: bool, size: int, line: bytes, message: object, http: Mapping[str, object] | None
     ) -> None:
-        """One row, as `Traffic.add` keeps it."""
+        """Receive one row, as `Traffic.add` stores it."""
 
     def started(self, pid: int) -> None:
-        """The process of the server."""
+        """The server's process has started."""
 
     def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
-        """Something came on stderr; `stderr_since` gives what was written from a time on, without secrets.
-
-        `ended`: no more will come.
+        """The server wrote on stderr; `stderr_since` returns the text from a time on, without secrets. `ended`: there will be
+        no more.
         """
 
     def ended(self, at: float) -> None:
-        """The session is over: what has no answer gets none. May be told twice."""
+        """The session is over: open calls get no answer. May be called twice."""
 
 
 LISTENER: ContextVar[Listener | None] = ContextVar("traffic_listener", default=None)
-"""Who hears of the session that is made next.
-`http` is {"id", "status", "headers", …} of the HTTP response in which an answer came, or which came in its place.
+"""The listener of the next session that is made. Set it before `connect` to receive the handshake too.
 
-Asked for when a session is made, so whoever sets it before `connect` hears the handshake too; it must be quick and not raise.
+`http` is {"id", "status", "headers", …} of the HTTP response in which an answer arrived, or which arrived in its place. It must
+be quick and not raise.
 """
 
 KEPT_BYTES = 1024 * 1024
 LARGE_BYTES = 64 * 1024
 
-_ROW_BYTES = 200  # what a row takes beside its line
+_ROW_BYTES = 200  # the memory of a row besides its line
 _Row = tuple[float, bool, int, bytes, Any, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrafficEntry:
-    """One message. `at` is monotonic seconds, `sent` ours to the server, `size` its bytes; `message` is None for noise."""
+    """One message. `at` is monotonic seconds, `sent`: by mcptest to the server, `size` its bytes; `message` None for noise."""
 
     at: float
     sent: bool
@@ -66,7 +65,7 @@ class TrafficEntry:
 
 
 class Traffic:
-    """The log of one session. `dropped` counts what was let go to stay within `kept_bytes`."""
+    """The log of one session. `dropped` counts the entries that were removed to stay within `kept_bytes`."""
 
     __slots__ = ("_kept_bytes", "_listener", "_rows", "_size", "dropped")
 
@@ -83,7 +82,7 @@ class Traffic:
     def add(
         self, at: float, sent: bool, line: bytes, message: object = None, *, http: Mapping[str, object] | None = None
     ) -> None:
-        """Keep one message; `message` is its parsed value, used in place of a large line."""
+        """Store one message; `message` is its parsed value, stored in place of a large line."""
         size = len(line)
         weight = _ROW_BYTES + size
         if size <= LARGE_BYTES:
@@ -92,7 +91,7 @@ class Traffic:
             weight, line = _ROW_BYTES + LARGE_BYTES, line[:LARGE_BYTES]
         else:
             weight, line = _ROW_BYTES + value_bytes(line), b""
-        if message is not None and weight > self._kept_bytes:  # it would be held for as long as nothing else is said
+        if message is not None and weight > self._kept_bytes:  # it would stay in memory until the next message
             self._rows.append((at, sent, size, _beginning(message), None, _ROW_BYTES + LARGE_BYTES))
             weight = self._rows[-1][5]
         else:
@@ -105,32 +104,32 @@ class Traffic:
             self._listener(at, sent, size, line, message, http)
 
     def started(self, pid: int) -> None:
-        """Tell the listener that the server's process has started."""
+        """Inform the listener that the server's process has started."""
         if self._listener is not None:
             self._listener.started(pid)
 
     def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
-        """Something came on stderr, which is kept elsewhere, or its end."""
+        """Inform the listener about output on stderr, or its end."""
         if self._listener is not None:
             self._listener.wrote(at, stderr_since, ended=ended)
 
     def ended(self, at: float) -> None:
-        """Tell the listener that the session is over."""
+        """Inform the listener that the session is over."""
         if self._listener is not None:
             self._listener.ended(at)
 
     def refused(self, at: float, http: Mapping[str, object]) -> None:
-        """Tell who listens of an HTTP response that is no answer; it is no message, and not kept as one."""
+        """Inform the listener about an HTTP response that is no answer; it is no message, and not stored as one."""
         if self._listener is not None:
             body = str(http.get("body") or "").encode("utf-8", "replace")
             self._listener(at, False, len(body), body, None, http)
 
     def entries(self) -> tuple[TrafficEntry, ...]:
-        """What is kept, oldest first, parsed now rather than when it came."""
+        """The stored messages, oldest first, parsed on reading."""
         return tuple(_traffic_entry(row) for row in self._rows)
 
     def last_received(self, *, since: float) -> bytes | None:
-        """The line that the server sent last, of a large one the beginning; None when it sent nothing after `since`."""
+        """The server's last line, of a large one the beginning; None when it sent nothing after `since`."""
         for at, sent, _size, line, message, _weight in reversed(self._rows):
             if not sent:
                 return (line or _beginning(message)) if at > since else None

@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 
 MAX_WAITING_REPLIES = 256
-"""So many answers to a server that does not take them wait; it gets no more."""
+"""The most replies that wait for a server that does not read; it gets no more."""
 MAX_WAITING_REPLY_BYTES = 64 * 1024 * 1024
-"""So many bytes of them may wait; more, and the session is ended."""
+"""The most bytes of them; beyond that, the session is ended."""
 UNREAD_REPLIES = "sent requests without reading the answers: more than 64 MiB of them were waiting"
-"""How a session ended that is over that."""
+"""How a session ended that exceeded the limit."""
 
 
 def transport_of(url: object) -> str:
-    """The kind of transport that a server with this URL is reached by: also a command with a URL is reached there."""
+    """The kind of transport for a server with this URL; a command with a URL uses HTTP too."""
     return "stdio" if url is None else "http"
 
 
 class Receiver(Protocol):
-    """The session, as its transport sees it. None of the methods raises, and all but the last are plain calls."""
+    """The session, as its transport sees it. No method raises, and all but the last are plain calls."""
 
     remarks: Remarks
     server_messages: ServerMessages
 
     def received(self, line: bytes, at: float, *, cut_off: bool = False) -> None:
-        """One message, or noise; `at` is the monotonic time at which its last byte came.
+        """Receive one message, or noise; `at` is the monotonic time of its last byte.
 
-        `cut_off`: the connection ended before the line did, so that it may be part of a message.
+        `cut_off`: the connection ended before the line did, so that it may be incomplete.
         """
 
     def waiting(self) -> Iterable[tuple[str, float]]:
-        """What is asked and not answered yet, and since which monotonic time."""
+        """The requests that wait for an answer, each with its monotonic start time."""
 
     def started(self, pid: int) -> None:
         """The server's process has started."""
@@ -53,27 +53,26 @@ class Receiver(Protocol):
         """Something came on its stderr, or no more will."""
 
     def overflowed(self, failure: CallFailed) -> None:
-        """A message was dropped that is more than is read; `failure` says of what there was too much."""
+        """A message over the size limit was dropped; `failure` says which limit."""
 
     def failed(self, call: Call, failure: CallFailed | ServerError) -> None:
         """No answer will come for `call`."""
 
     def expired(self, ending: Ending) -> None:
-        """The server knows the session no longer: no further call goes over it, and those under way get their own answers."""
+        """The server has forgotten the session: no further call uses it, and waiting calls get their own answers."""
 
     def lost(self, ending: Ending) -> None:
-        """The connection is gone, and every call with it."""
+        """The connection is lost, and every call with it."""
 
     async def danger_of_repeating(self, call: Call) -> str:
-        """Why the request may not be sent again, where the server may have taken it; "" when it may. Lists the tools."""
+        """Why the request may not be sent again, in case the server has received it; "" when it may. Lists the tools."""
 
 
 class Transport(Protocol):
     """A way to reach a server.
 
-    `kind` is "stdio", "http" or, once it has turned out to be one, "sse" (HTTP of 2024-11-05). `auth` is how mcptest shows who
-    it is, as in the record. `cancels_by_closing`: giving a call up closes its exchange, and that is all the cancelling the
-    revision knows.
+    `kind` is "stdio", "http" or, once it is known to be one, "sse" (HTTP of 2024-11-05). `auth` is the kind of credentials, as
+    in the record. `cancels_by_closing`: a call is cancelled by closing its exchange, and the revision has no other way.
     """
 
     kind: str
@@ -87,39 +86,39 @@ class Transport(Protocol):
         """Start the program of a server over HTTP, and wait until it can be used. Raises: ServerDidNotStart, AuthFailed."""
 
     def send(self, line: bytes, call: Call | None, *, urgent: bool) -> None:
-        """Send one message; `call` is set for a request. `urgent`: nothing follows in this turn of the loop."""
+        """Send one message; `call` is set for a request. `urgent`: no other message follows in this turn of the loop."""
 
     def withdraw(self, call: Call) -> bool:
-        """The caller no longer waits. True when the request never left, so that nothing has to be cancelled."""
+        """Stop waiting for a call. True when its request was not sent, so that it need not be cancelled."""
 
     def offering(self, protocol_version: str, *, stateless: bool) -> None:
-        """From here on requests speak this revision: before the probe and with the fallback from it, before `initialize`.
+        """Use this revision from the next request on: set before the probe, and before the `initialize` that follows it.
 
         `stateless`: there is no session, no GET stream and no `initialize`; every request names its revision, its method and
-        what it is about in headers. Source: MCP 2026-07-28, basic/transports.
+        its subject in headers. Source: MCP 2026-07-28, basic/transports.
         """
 
     def handshake_done(self, protocol_version: str | None) -> None:
-        """From here on the revision is agreed on; over HTTP the server's own stream is opened now, without waiting for it."""
+        """Use the agreed revision; over HTTP the server's own stream is opened now, without waiting for it."""
 
     async def listening(self, timeout_seconds: float) -> None:
-        """Wait until what the server sends unasked would arrive: its own stream is open, or it has none. Never raises."""
+        """Wait until the server's notifications can arrive: its own stream is open, or it has none. Never raises."""
 
     def unfinished(self) -> bytes:
-        """The start of a line that has begun and not ended; b"" when there is none, and over HTTP."""
+        """The start of an unfinished line; b"" when there is none, and over HTTP."""
 
     async def delivered(self) -> None:
-        """Wait until what has been sent without a call is delivered, where that can be known."""
+        """Wait until notifications and replies are delivered, where that can be known."""
 
     async def close(self) -> Ending:
         """Close the connection and leave nothing running."""
 
     def stderr_since(self, at: float) -> str:
-        """The kept end of what was written on stderr after the monotonic time `at`; "" where there is none."""
+        """The stored part of what was written on stderr after the monotonic time `at`; "" where there is none."""
 
 
 class ConnectionlessTransport:
-    """What transports without a pipe or a socket share: nothing has to be opened, agreed on or waited for."""
+    """The methods that do nothing in transports without a pipe or a socket."""
 
     cancels_by_closing = False
 
@@ -133,7 +132,7 @@ class ConnectionlessTransport:
         """Do nothing: there is no stream to open."""
 
     async def listening(self, timeout_seconds: float) -> None:
-        """What is sent unasked arrives from the start."""
+        """Return at once: the server's messages arrive from the start."""
 
     def unfinished(self) -> bytes:
         """Return b"": messages come whole."""

@@ -1,4 +1,4 @@
-"""What a URL allows and how it is shown: whether it is this machine, may take secrets, has the same origin as another."""
+"""Facts about a URL: whether it is this machine, may receive secrets, or has the origin of another; and how it is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def may_take_secrets(url: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine by its name or address alone, without a look-up."""
+    """Whether `host` is this machine by its name or address, without a look-up."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -29,13 +29,13 @@ def is_loopback(host: str) -> bool:
 
 
 def login_command(url: str, *flags: str) -> str:
-    """The command that logs in at `url`; what may be secret in the URL is left for the reader to fill in."""
+    """The command that logs in at `url`; the reader must fill in the parts that may be secret."""
     shown = shown_url(url)
     return shlex.join(["mcptest", "login", shown if shown == url else "URL", *flags])
 
 
 def shown_url(url: str) -> str:
-    """`url` without what may be secret in it: user, password, query, fragment."""
+    """Remove the parts of `url` that may be secret: user, password, query, fragment."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -46,7 +46,7 @@ def shown_url(url: str) -> str:
 
 
 def _shown_text(text: str) -> str:
-    """The same for what is no URL, such as "user:password@host"."""
+    """Remove them from text that is no URL, such as "user:password@host"."""
     scheme, between, rest = text.rpartition("://")
     rest = re.split(r"[?#]", rest, maxsplit=1)[0]
     return scheme + between + rest.rpartition("@")[2]

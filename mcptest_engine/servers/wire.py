@@ -1,8 +1,8 @@
-"""JSON-RPC as bytes: encoding what we send, cutting lines out of chunks, telling apart what came.
+"""JSON-RPC as bytes: encoding messages, splitting chunks into lines, telling apart what arrived.
 
-Nothing here knows of processes or sockets, and nothing is repaired: a message is handed on as it was sent, or refused with
-the reason. The surprising thing: an answer that cannot be read is still looked through for an id, because a call should
-fail at once with the line that broke it rather than wait for its timeout.
+Nothing here knows processes or sockets, and nothing is repaired: a message is passed on as it was sent, or refused with the
+reason. An unreadable answer is still searched for an id, because its call should fail at once with the bad line, and not by its
+timeout.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ METHOD_NOT_FOUND = -32601
 HEADER_MISMATCH = -32020
 
 CLIPPED_FROM = 16 * 1024
-"""How many bytes of a line are looked at for secrets before its start is quoted."""
+"""The bytes of a line in which secrets are looked for before its start is quoted."""
 
 _LARGE = 1024 * 1024
-_UNSURE = 4096  # characters at the end of what is looked at: they may be the first half of a secret
+_UNSURE = 4096  # characters at the end of that part: they may be the first half of a secret
 _MISSING = object()
 _MOST_REPEATED = 8
 _ID_IN_TEXT = lazy_pattern(rb'"id"\s*:\s*(\d{1,15})\s*[,}]')
 
 
 class Kind(StrEnum):
-    """What a line is. An answer may still be malformed (`answer_fault`)."""
+    """The kind of a line. An answer may still be malformed (`answer_fault`)."""
 
     ANSWER = "answer"
     REQUEST = "request"
@@ -53,10 +53,10 @@ class Kind(StrEnum):
 
 
 class Unreadable(ValueError):
-    """A line that is not JSON, or more than is read (`is_too_much`).
+    """A line that is not JSON, or exceeds the limits (`is_too_much`).
 
-    `reason` is a phrase, `detail` the same without "it is not JSON".
-    `call_id` is the integer id that it seems to carry, if it looks like an answer.
+    `reason` is a phrase, `detail` the same without "it is not JSON". `call_id` is the integer id of a line that looks like an
+    answer.
     """
 
     def __init__(self, reason: str, call_id: int | None, *, is_too_much: bool = False, detail: str = "") -> None:
@@ -67,9 +67,9 @@ class Unreadable(ValueError):
 
 
 def encode_request(call_id: int, method: str, params: Mapping[str, object] | None) -> bytes:
-    """One line, newline included. `params` None leaves the member out.
+    """Encode a request as one line with its newline. `params` None omits the member.
 
-    Raises: UsageError when `params` hold something that JSON cannot say, such as NaN.
+    Raises: UsageError when `params` contain a value that JSON does not have, such as NaN.
     """
     if params is None:
         return f'{{"jsonrpc":"2.0","id":{call_id},"method":{_dump(method)}}}\n'.encode()
@@ -86,17 +86,17 @@ def encode_notification(method: str, params: Mapping[str, object] | None = None)
 def encode_reply(
     request_id: object, *, result: Mapping[str, object] | None = None, error: Mapping[str, object] | None = None
 ) -> bytes:
-    """Our answer to a request of the server: one line, newline included."""
+    """Encode a reply to a request of the server as one line with its newline."""
     member, value = ("result", result) if error is None else ("error", error)
     return _message_line(f'{{"jsonrpc":"2.0","id":{_dump(request_id)},"{member}":', value)
 
 
 def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
-    """The JSON value of `line`; a `decode` of one's own (`decoder_of_repeats`) is for what is not over 1 MiB.
+    """Parse the JSON value of `line`; a custom `decode` (`decoder_of_repeats`) is for lines up to 1 MiB.
 
-    Integers are kept exactly. Raises: Unreadable, also for NaN and Infinity, which are no JSON, for a number that only
-    infinity could stand for, such as 1e999, for an integer of more digits than Python reads (4,300), and for a value that takes
-    more memory than one message may.
+    Integers are exact. Raises: Unreadable, also for NaN and Infinity, which JSON does not have, for a number such as 1e999 that
+    would become infinity, for an integer with more digits than Python reads (4,300), and for a value that takes more memory
+    than one message may.
     """
     size = len(line)
     if size >= _LARGE and is_too_much(line):
@@ -113,7 +113,7 @@ def parse(line: bytes, decode: Callable[[str], Any] | None = None) -> Any:
 
 
 def kind_of(message: object) -> Kind:
-    """What a parsed line is.
+    """The kind of a parsed line.
 
     An object without `jsonrpc`, `result` and `error` is noise: servers log JSON on stdout, and `{"id": 3, "level": …}` is no
     answer to call 3.
@@ -130,15 +130,15 @@ def kind_of(message: object) -> Kind:
 
 
 def as_it_is(text: str) -> str:
-    """The `redact` of those who know no secret."""
+    """Return the text unchanged: the `redact` of callers without secrets."""
     return text
 
 
 def answer_fault(message: Mapping[str, object], redact: Redact = as_it_is) -> str | None:
     """Why `message` is no JSON-RPC answer, or None when it is one. Source: JSON-RPC 2.0, 5; MCP 2025-11-25, basic.
 
-    A result must be an object and an error must carry an integer code and a text; what they hold beyond that is the tests'
-    to judge. `redact` takes secrets out of what is quoted, before it is clipped.
+    A result must be an object, and an error must have an integer code and a text; tests judge the rest. `redact` removes
+    secrets from quoted text before it is cut.
     """
     if message.get("jsonrpc") != "2.0":
         if "jsonrpc" not in message:
@@ -164,16 +164,16 @@ def json_type(value: object) -> str:
 
 
 def is_step(message: Mapping[str, object]) -> bool:
-    """Whether an answer of the stateless era is no end of its call: it asks for input, or for headers that it missed."""
+    """Whether a stateless answer does not end its call: it asks for input, or for missing headers."""
     result, error = message.get("result"), message.get("error")
     asks = isinstance(result, dict) and result.get("resultType") == "input_required"
     return asks or (isinstance(error, dict) and error.get("code") == HEADER_MISMATCH)
 
 
 def clip(line: bytes, limit: int = 300, redact: Redact = as_it_is) -> str:
-    """The start of a raw line as text, for a message; bytes that are not UTF-8 show as U+FFFD.
+    """Decode the start of a raw line for a message; bytes that are not UTF-8 become U+FFFD.
 
-    `redact` takes secrets out first, so that no half of one is left at the end.
+    `redact` removes secrets first, so that the cut leaves no half of one.
     """
     text = redact(line[:CLIPPED_FROM].decode("utf-8", "replace").strip())
     if len(line) > CLIPPED_FROM:
@@ -182,23 +182,23 @@ def clip(line: bytes, limit: int = 300, redact: Redact = as_it_is) -> str:
 
 
 class LineSplitter:
-    """Cuts `\\n`-ended lines out of chunks as they come; a long line costs time in proportion to its length.
+    """Splits chunks into lines at `\n`; the time for a long line is proportional to its length.
 
-    A line over `max_bytes`, or one that takes more memory than there is, is given up: its bytes are dropped up to the next
-    newline. `overflowed` counts both, `out_of_memory` the latter.
+    A line over `max_bytes`, or one that takes more memory than there is, is dropped up to the next newline. `overflowed` counts
+    both, `out_of_memory` the latter.
     """
 
     __slots__ = ("_held", "_max_bytes", "_skipping", "out_of_memory", "overflowed")
 
     def __init__(self, max_bytes: int) -> None:
-        # One buffer and not a list of chunks: hundreds of freed chunks leave the heap full of holes, and the process large.
+        # One buffer and no list of chunks: hundreds of freed chunks would fragment the heap, and the process would stay large.
         self._held = bytearray()
         self._max_bytes = max_bytes
         self._skipping = False
         self.overflowed = self.out_of_memory = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes, without their newline; blank ones are left out."""
+        """Return the lines that `data` completes, without newlines; blank lines are left out."""
         first, *rest = data.split(b"\n")
         if not rest:
             self._hold(first)
@@ -210,11 +210,11 @@ class LineSplitter:
         return lines
 
     def beginning(self) -> bytes:
-        """The start of the line that is not ended yet, which stays where it is."""
+        """The start of the unfinished line, which stays in the buffer."""
         return bytes(self._held[: CLIPPED_FROM + 1])
 
     def rest(self) -> bytes:
-        """What came after the last newline, given up by this call: a server may die in the middle of a line."""
+        """Remove and return what came after the last newline: a server may die in the middle of a line."""
         held, self._held = self._held, bytearray()
         return bytes(held)
 
@@ -258,9 +258,9 @@ _dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # ASCII
 
 
 def decoder_of_repeats(repeated: list[str]) -> Callable[[str], Any]:
-    """A `decode` for `parse` that adds to `repeated` each name that one object holds twice; the last one counts.
+    """Make a `decode` for `parse` that adds each name that an object holds twice to `repeated`; the last one counts.
 
-    JSON leaves open which one does, so that another client may see another answer. Source: RFC 8259, 4.
+    JSON does not say which one counts, so that another client may see another value. Source: RFC 8259, 4.
     """
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def decoder_of_repeats(repeated: list[str]) -> Callable[[str], Any]:
 
 
 def _decode_large(text: str) -> Any:
-    # The cycle collector would walk the growing value again and again; nothing in it can be a cycle.
+    # The cycle collector would scan the growing value again and again, and it cannot have cycles.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -294,12 +294,12 @@ def _message_line(head: str, value: object) -> bytes:
         raise UsageError(f"this cannot be sent as JSON: {wrong}") from None
     try:
         return f"{head}{text}}}\n".encode()
-    except UnicodeEncodeError:  # a lone surrogate: JSON can say it, as an escape
+    except UnicodeEncodeError:  # a lone surrogate: JSON can express it as an escape
         return f"{head}{_dump(value)}}}\n".encode()
 
 
 def id_within(line: bytes) -> int | None:
-    """The id of a broken line that looks like an answer: at its start or end, where writers put it."""
+    """Find the id of a broken line that looks like an answer, at its start or end, where most servers put it."""
     if (
         not line.lstrip().removeprefix(BOM_UTF8).startswith(b"{")
         or b'"jsonrpc"' not in line

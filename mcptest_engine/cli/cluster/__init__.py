@@ -1,1 +1,1 @@
-"""`mcptest run --executor dask`: a large suite on the workers of a Dask cluster, as shards whose records become one."""
+"""`mcptest run --executor dask`: run a large suite on a Dask cluster, in shards whose records are merged."""

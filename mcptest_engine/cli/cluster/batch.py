@@ -1,9 +1,8 @@
-"""One shard of a run, in a process of its own on a worker: told in a line of JSON on stdin, it answers in lines on stdout.
+"""One shard of a run, in its own process on a worker: a line of JSON on stdin starts it, and it writes lines to stdout.
 
-`{"case": …}` for each test that is decided, and at last `{"record": …}` or `{"error": …, "hint": …}`.
-
-A process rather than a thread of the worker, so that working directory, servers and their signals are its own. stdin stays
-open as a lifeline: when it ends, the worker has died or the run was called off, and the shard is ended early, with its record.
+`{"case": …}` for each finished test, and at the end `{"record": …}` or `{"error": …, "hint": …}`. It is a process and no thread
+of the worker, so that it has its own working directory, servers and signals. stdin stays open: when it ends, the worker has
+died or the run was cancelled, and the shard ends early, with its record.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the shard that stdin asks for."""
+    """Run the shard that stdin describes."""
     asked = json.loads(sys.stdin.buffer.readline())
     try:
         told: dict[str, Any] = {"record": asyncio.run(_run_batch(asked)).to_json()}

@@ -1,7 +1,7 @@
-"""What batches tell of their tests while they go on, for whoever watches: verdict, time and first reason. Records follow whole.
+"""The progress of running batches: verdict, time and first failure reason of each test. The records follow later.
 
-A batch's process writes a line a test, its worker sends on what has come, and here each test is told once, although a batch
-whose worker died is run again.
+A batch's process writes a line for each test, and its worker passes the lines on. Each test is reported once, even if its
+worker died and the batch is run again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def case_row(event: Event) -> list[Any] | None:
-    """[id, verdict, milliseconds, reason or None] of a test that is decided; None for any other event."""
+    """[id, verdict, milliseconds, reason or None] of a finished test; None for any other event."""
     if not isinstance(event, CaseFinished):
         return None
     from mcptest_engine.reporting.facts import reasons
@@ -32,7 +32,7 @@ def case_row(event: Event) -> list[Any] | None:
 
 
 class BatchProgress:
-    """Makes events of what batches tell."""
+    """Turns the progress of batches into events."""
 
     def __init__(self, cases: Iterable[Case], emit: Emit) -> None:
         self._cases = tuple(cases)
@@ -40,7 +40,7 @@ class BatchProgress:
         self._emit = emit
 
     def begin(self, run_id: str, suite: SuiteInfo, workers: int) -> None:
-        """The batches are on their way."""
+        """Emit the start of the run."""
         tests = tuple(
             PlannedTest(id=one.id, name=one.name, kind=one.kind, server=one.server, file=one.file, line=one.line)
             for one in self._cases
@@ -48,7 +48,7 @@ class BatchProgress:
         self._emit(RunStarted(run_id=run_id, suite=suite, tests=tests, workers=workers))
 
     def cases(self, told: Iterable[Any]) -> None:
-        """Some tests are decided; of a result only what can be told in a line is here."""
+        """Emit some finished tests; their results contain only what fits in a line."""
         for case_id, verdict, duration_ms, reason in told:
             index = self._waiting.pop(case_id, None)
             if index is not None:

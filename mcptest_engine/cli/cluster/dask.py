@@ -1,9 +1,9 @@
-"""The side of a cluster run that asks: which shards, on which workers, and their records as one.
+"""The coordinating side of a cluster run: it chooses shards and workers, and merges the records.
 
-A shard is a part of the suite, as with `--shard`, so that coverage, gates and totals come out as they do for CI's shards; but
-all are of one size, as a run lasts as long as its longest. The tests then stand in declared order again. What only one process
-can hold is refused: hooks, serial tests, cassettes, the result cache. The suite is not sent: workers read it where it lies, and
-its text must be the same.
+A shard is a part of the suite, as with `--shard`, so that coverage, gates and totals are calculated as for CI's shards. But all
+shards have the same size, since a run takes as long as its longest shard, and the merged tests are in declared order. What only
+one process can do is refused: hooks, serial tests, cassettes, the result cache. The suite is not sent: workers read it from its
+path, and its text must be the same there.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 LEAST_TESTS = 50
-"""How many tests a batch has at least, unless there are fewer: starting one costs a good part of a second."""
+"""The least tests of a batch, unless there are fewer: starting a batch takes a good part of a second."""
 ENOUGH_FOR_TWO = 400
-"""With so many tests for each thread it is given two batches, so that one that is done early takes from one that is not."""
+"""With this many tests for each thread, there are two batches for each, so that a fast thread takes over from a slow one."""
 CONNECT_SECONDS = 5.0
 WORKERS_SECONDS = 10.0
 STOP_SECONDS = 15.0
 LOOK_SECONDS = 1.0
-"""How often it is looked whether the batches are still there, though none says that it has ended."""
+"""How often the coordinator checks whether the batches still exist, while none has ended."""
 INSTALL = "pip install distributed"
 
 
 class ClusterError(McptestError):
-    """The cluster could not be used; nothing is wrong with the command line, so the exit code is 1."""
+    """The cluster could not be used. The command line is right, so the exit code is 1."""
 
     stderr_tail = ""
 
@@ -63,9 +63,9 @@ def run_on_cluster(
     variables: Mapping[str, str],
     progress: Progress | None = None,
 ) -> RunRecord:
-    """Run the suite on the cluster behind `scheduler`; of each test `progress` is told what fits in a line, once it is decided.
+    """Run the suite on the cluster of `scheduler`; `progress` receives each finished test, as far as it fits in a line.
 
-    Raises: UsageError for what does not go with a cluster, ClusterError.
+    Raises: UsageError for a suite that a cluster cannot run, ClusterError.
     """
     from mcptest_engine.running.plan import plan_of
 
@@ -73,7 +73,7 @@ def run_on_cluster(
     _check(suite, settings, plan)
     distributed = _library()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions that differ: what has to be alike is asked below
+        warnings.simplefilter("ignore")  # about different versions: what must be equal is checked below
         with _connected(distributed, scheduler) as client:
             directory, path = str(Path.cwd()), str(suite.path)
             threads = _check_workers(client, directory, path)
@@ -103,7 +103,7 @@ def _library() -> Any:
 
 
 def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
-    """Raises: UsageError for what one process alone can hold."""
+    """Raises: UsageError for what only one process can do."""
     hint = "run it without --executor"
     if suite.hooks:
         raise UsageError("the suite has hooks, which belong to a whole run, but a cluster runs it in parts", hint=hint)
@@ -148,7 +148,7 @@ def _connected(distributed: Any, scheduler: str) -> Iterator[Any]:
 
 
 def _check_workers(client: Any, directory: str, suite: str) -> int:
-    """How many threads the workers have. Raises: ClusterError for none, and for one that could not run the suite."""
+    """Count the workers' threads. Raises: ClusterError without a worker, and for one that cannot run the suite."""
     from mcptest_engine.cli.cluster.task import probe
 
     try:
@@ -175,7 +175,7 @@ def _check_workers(client: Any, directory: str, suite: str) -> int:
 
 
 class _Run:
-    """The shards of one run, handed out and brought together."""
+    """The shards of one run: sends them to workers and merges their records."""
 
     def __init__(
         self,
@@ -193,7 +193,9 @@ class _Run:
         self.run_id = settings.run_id or new_ulid()
 
     def on(self, distributed: Any, client: Any, telling: BatchProgress, say: Callable[[str], object]) -> RunRecord:
-        """The run's record; after Ctrl-C of what was done until then. Raises: ClusterError when no batch has a record."""
+        """Run all batches and return the merged record, after Ctrl-C that of the finished tests.
+        Raises: ClusterError when no batch has a record.
+        """
         from mcptest_engine.cli.cluster.task import run_batch
 
         started, clock = datetime.now().astimezone(), time.perf_counter()
@@ -255,7 +257,7 @@ class _Run:
         }
 
     def _records(self, futures: Sequence[Any]) -> tuple[list[RunRecord], list[str]]:
-        """What the batches came to, and why some came to nothing, each reason once."""
+        """The records of the batches, and the reasons why some have none, each reason once."""
         records: list[RunRecord] = []
         troubles: dict[str, None] = {}
         for future in futures:
@@ -296,7 +298,7 @@ class _Run:
 
 
 def _listen(futures: Sequence[Any], told: queue.SimpleQueue[Any], telling: BatchProgress) -> None:
-    """Pass on what the batches tell until all of them have ended, one way or another."""
+    """Pass on the batches' progress until all of them have ended or failed."""
     for future in futures:
         future.add_done_callback(lambda _: told.put(()))
     while not all(future.done() for future in futures):
@@ -306,7 +308,7 @@ def _listen(futures: Sequence[Any], told: queue.SimpleQueue[Any], telling: Batch
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C and SIGTERM as an exception; a command leaves at once otherwise."""
+    """Turn Ctrl-C and SIGTERM into an exception; by default they end a command at once."""
     import signal
     import threading
 
@@ -323,7 +325,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _since(record: RunRecord, started: datetime) -> RunRecord:
-    """The batch's record with its times counted from the start of the whole run."""
+    """Shift the times of a batch's record to the start of the whole run."""
     try:
         shift = (datetime.fromisoformat(record.started_at) - started).total_seconds() * 1000
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What a worker of the cluster is asked to do. Imported there, so it imports nothing that it does not need."""
+"""The functions that workers of the cluster run. Imported on the worker, so it imports only what it needs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ STOP_POLL_SECONDS = 0.5
 
 
 def probe(directory: str, suite: str) -> dict[str, Any]:
-    """What has to be alike on every worker: the version, and that the suite is where it is."""
+    """What must be equal on every worker: the version, and that the suite exists at its path."""
     there = os.path.isfile(os.path.join(directory, suite))  # noqa: PTH113, PTH118 - pathlib is not needed for it
     return {"mcptest": __version__, "host": socket.gethostname(), "suite": there}
 
 
 def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
-    """Run one shard in a child; {"record"} or {"error", "hint"}. `stop` names the event that calls the run off.
+    """Run one shard in a child process; return {"record"} or {"error", "hint"}.
 
-    Under the same name, as a topic, goes what the child tells of its tests meanwhile: lists of [id, verdict, ms, reason].
+    `stop` is the name of the event that cancels the run. A topic of the same name receives the child's progress: lists of [id,
+    verdict, ms, reason].
     """
     if asked["version"] != __version__:
         return {"error": f"a worker has mcptest {__version__}, and this is {asked['version']}", "hint": None}
@@ -56,7 +57,7 @@ def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
 
 
 class _ProgressSender:
-    """What is to be told of the tests of a batch, sent on from time to time; nothing hangs on it."""
+    """Sends the progress of a batch from time to time; a lost message does no harm."""
 
     def __init__(self, topic: str) -> None:
         from importlib import import_module
@@ -79,7 +80,7 @@ class _ProgressSender:
 
 
 def _outputs(child: subprocess.Popen[bytes], telling: _ProgressSender) -> tuple[bytes, bytes]:
-    """The child's last line and its stderr, once both streams have ended; stdin is left open."""
+    """The child's last line and its stderr, once both streams have ended; stdin stays open."""
     assert child.stdout is not None
     assert child.stderr is not None
     errors: list[bytes] = []
@@ -105,7 +106,7 @@ def _client() -> Any:
 def _watch(
     child: subprocess.Popen[bytes], stop: str, done: threading.Event, telling: _ProgressSender, client: object
 ) -> None:
-    """Send on what the child tells, and end its lifeline when the run was called off, or nobody is left to call it off."""
+    """Pass on the child's progress; close its stdin when the run is cancelled, or its coordinator is gone."""
     from importlib import import_module
 
     event = import_module("distributed").Event(stop, client=client)

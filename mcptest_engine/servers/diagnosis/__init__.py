@@ -1,1 +1,1 @@
-"""What stands between mcptest and a server that works, looked at layer by layer; nothing here ever calls a tool."""
+"""The checks of `mcptest doctor`, layer by layer. No tool is ever called."""

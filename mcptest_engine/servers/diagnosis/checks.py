@@ -1,4 +1,4 @@
-"""What `doctor` finds: one `Check` for each thing that it looked at, and the report of them all."""
+"""The findings of `doctor`: one `Check` for each thing examined, and the report of them all."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Tell = Callable[["Check"], None]
-    """Hears of each check as it is done."""
+    """Receives each check when it is done."""
 
 
 class Status(StrEnum):
-    """How a check came out. A skipped one had nothing to look at, and is no trouble."""
+    """The result of a check. A skipped one had nothing to examine, and is no failure."""
 
     OK = "ok"
     WARNING = "warning"
@@ -27,11 +27,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at.
+    """One thing that was examined.
 
-    `layer` is where it stands ("environment", "tcp", "protocol", …), `name` what it is; both are ours but where a name is a
-    server's. `detail` and `hint` are each a clause or two, without secrets and not sanitised; `output` is what the
-    server wrote on stderr. `server` is its name where several are looked at.
+    `layer` is where it belongs ("environment", "tcp", "protocol", …) and `name` what it is; a name may be a server's. `detail`
+    and `hint` are a clause or two, without secrets and not sanitised. `output` is what the server wrote on stderr. `server` is
+    its name where several are examined.
     """
 
     layer: str
@@ -44,7 +44,7 @@ class Check:
     server: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The check as the JSON report holds it; what is not known is left out."""
+        """Encode for the JSON report; unknown members are left out."""
         told: dict[str, Any] = {} if self.server is None else {"server": self.server}
         told |= {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
         if self.hint:
@@ -58,7 +58,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All checks in the order in which they were made; `target` is the server as it is shown, None for this machine."""
+    """All checks in order; `target` is the server as shown, None for this machine."""
 
     checks: tuple[Check, ...]
     target: Mapping[str, str] | None = None
@@ -70,11 +70,11 @@ class Report:
 
     @property
     def failed(self) -> Check | None:
-        """The first check that failed."""
+        """The first check that failed, None when none did."""
         return next((check for check in self.checks if check.status is Status.FAILED), None)
 
     def count(self, status: Status) -> int:
-        """How many checks came out so."""
+        """The number of checks with this status."""
         return sum(check.status is status for check in self.checks)
 
     def as_json(self) -> dict[str, Any]:

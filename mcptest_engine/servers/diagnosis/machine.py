@@ -1,4 +1,4 @@
-"""The machine: what mcptest runs on, where it writes, and the programs that servers are started with."""
+"""Checks the machine: the platform, writable folders, and the programs that servers are started with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LAYER = "environment"
 _PROGRAMS = ("node", "npx", "uv", "uvx", "docker")
-_TELL_VERSION = frozenset({"node", "uv", "docker"})  # the others take as long as a server to say it
+_TELL_VERSION = frozenset({"node", "uv", "docker"})  # the other programs take as long as a server to print theirs
 _VERSION_SECONDS = 2.0
 _FEW_BYTES = 500 * 1024 * 1024
 _FEW_FILES = 256
@@ -35,7 +35,7 @@ _WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
 
 
 def check_machine(tell: Tell, *, environ: Mapping[str, str], own: str, data_dir: Path, encoding: str | None) -> None:
-    """Everything but the programs. `own` is the path that this command was started by, `encoding` that of stdout."""
+    """Check everything except the programs. `own` is the path of this command, `encoding` that of stdout."""
     tell(_check("mcptest", Status.OK, f"{__version__}, Python {platform.python_version()} at {sys.executable}"))
     tell(_check("platform", Status.OK, f"{sys.platform} {platform.machine()}"))
     tell(_on_path(environ, own))
@@ -50,7 +50,7 @@ def check_machine(tell: Tell, *, environ: Mapping[str, str], own: str, data_dir:
 
 
 async def check_programs(tell: Tell, environ: Mapping[str, str]) -> None:
-    """What servers are often started with; none of it is needed by mcptest itself."""
+    """Check the programs that often start servers; mcptest itself needs none of them."""
     found = {name: shutil.which(name, path=environ.get("PATH", os.defpath)) for name in _PROGRAMS}
     told = await asyncio.gather(*(_version(name, path) for name, path in found.items()))
     for (name, path), version in zip(found.items(), told, strict=True):
@@ -83,7 +83,7 @@ def _locale(encoding: str | None) -> Check:
 
 
 def _writable(name: str, folder: Path, hint: str) -> Check:
-    """A file is made and removed: permissions alone do not tell of a read-only or full disk. The folder itself is not made."""
+    """Create and remove a file: permissions alone do not show a read-only or full disk. The folder itself is not created."""
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
@@ -125,7 +125,7 @@ def _open_files() -> Check:
 
 
 def _watches() -> Check | None:
-    """How many files may be watched on Linux; `--watch` and the workbench live by that."""
+    """Check how many files Linux may watch; `--watch` and the workbench depend on that."""
     with contextlib.suppress(OSError, ValueError):
         number = int(_WATCHES.read_text(encoding="ascii"))
         told = f"at most {counted(number, 'watch').replace('watchs', 'watches')}"
@@ -137,7 +137,7 @@ def _watches() -> Check | None:
 
 
 async def _version(name: str, path: str | None) -> str | None:
-    """What the program says of itself, when it does so at once."""
+    """The version that the program prints, when it does so at once."""
     if path is None or name not in _TELL_VERSION:
         return None
     try:

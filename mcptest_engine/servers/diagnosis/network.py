@@ -1,7 +1,7 @@
-"""From a URL to an open connection: its syntax, who may see a token, the proxy, the name, the port, TLS.
+"""Checks the way from a URL to an open connection: syntax, secrets, proxy, name, port, TLS.
 
-Each layer is tried as a run would, and the first that fails is the last that is looked at. The surprising thing: behind a proxy
-the name and the port are the proxy's, and TLS is seen only by the request that goes through it.
+Each layer is tried as a run would, and the first failure ends the checks. Behind a proxy, name and port are the proxy's, and
+only the request itself tests TLS.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Address(NamedTuple):
 
 
 async def check_network(spec: ServerSpec, tell: Tell, *, seconds: float) -> bool:
-    """Every layer below HTTP; `seconds` holds for each. False once one has failed."""
+    """Check every layer below HTTP, each within `seconds`; false once one has failed."""
     assert spec.url is not None
     if not _check_url(spec, tell) or not _check_secrets(spec, tell):
         return False
@@ -121,7 +121,7 @@ def _check_secrets(spec: ServerSpec, tell: Tell) -> bool:
 
 
 async def _resolved(host: str, port: int, tell: Tell, seconds: float) -> list[_Address]:
-    """The addresses of `host`, each once."""
+    """The addresses of `host`, without repetition."""
     try:
         ipaddress.ip_address(host)
         literal = True
@@ -159,7 +159,7 @@ async def _resolved(host: str, port: int, tell: Tell, seconds: float) -> list[_A
 
 
 async def _reached(host: str, port: int, addresses: list[_Address], tell: Tell, seconds: float) -> socket.socket | None:
-    """A connection to the first address that takes one."""
+    """Connect to the first address that accepts."""
     loop, refused = asyncio.get_running_loop(), list[str]()
     began, hint = perf_counter(), None
     for address in addresses:
@@ -175,7 +175,7 @@ async def _reached(host: str, port: int, addresses: list[_Address], tell: Tell, 
                 await loop.sock_connect(connection, address.where)
         except BaseException as wrong:
             connection.close()
-            if not isinstance(wrong, OSError):  # TimeoutError is one
+            if not isinstance(wrong, OSError):  # TimeoutError is an OSError too
                 raise
             why, hint = _why_not_reached(wrong, host, port, seconds)
             refused.append(f"{why} at {shown}:{port}")
@@ -203,7 +203,7 @@ def _why_not_reached(wrong: OSError, host: str, port: int, seconds: float) -> tu
 
 
 async def _secured(spec: ServerSpec, host: str, connection: socket.socket, tell: Tell, seconds: float) -> bool:
-    """The handshake of TLS, trusting whom a run trusts."""
+    """Make the TLS handshake with the certificates that a run trusts."""
     from mcptest_engine.servers.certificates import trusted_certificates
 
     began = perf_counter()

@@ -1,6 +1,6 @@
-"""What stands here: the suite and its servers, the tokens of `mcptest login`, the settings of coding agents.
+"""Checks the current directory: the suite and its servers, the tokens of `mcptest login`, the settings of coding agents.
 
-Nothing is started and nothing is asked; files are read, and no secret of theirs is told.
+No server is started and no request is sent. Files are read, and no secret in them is shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".jar")
 
 
 def check_suite_here(tell: Tell, checked: CheckedSuite | None, path: Path | None, environ: Mapping[str, str]) -> None:
-    """The suite and each server that it declares; `checked` is None when there is none."""
+    """Check the suite and each server that it declares; `checked` is None when there is no suite."""
     if checked is None or path is None:
         detail = "none here; `mcptest init` writes one"
         tell(Check(layer="suite", name="suite", status=Status.SKIPPED, detail=detail))
@@ -100,7 +100,7 @@ def _server_check(name: str, settings: Mapping[str, Any], suite: LoadedSuite, en
 
 
 def command_fault(words: Sequence[str], *, path: str | None, folder: Path) -> tuple[Status, str, str | None] | None:
-    """Why the command cannot be started here: (status, what, hint); None when nothing is seen. Nothing is run."""
+    """Why the command cannot be started here: (status, what, hint); None when no reason is found. Nothing is started."""
     program = words[0]
     if not folder.is_dir():
         return Status.FAILED, f"its folder is not there: {folder}", None
@@ -133,7 +133,7 @@ def command_fault(words: Sequence[str], *, path: str | None, folder: Path) -> tu
 
 
 def _variables(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The variables that the server is to be given a secret from."""
+    """The variables that hold the server's secrets."""
     auth = settings.get("auth") or {}
     named = [auth.get("bearer_token_env"), (auth.get("oauth") or {}).get("client_secret_env")]
     named += [value.get("env") for value in (settings.get("headers") or {}).values() if isinstance(value, dict)]
@@ -141,7 +141,7 @@ def _variables(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def check_tokens(tell: Tell) -> None:
-    """Each token that `mcptest login` stored here."""
+    """Check each token that `mcptest login` stored on this machine."""
     from mcptest_engine.servers import token_store
     from mcptest_engine.servers.urls import login_command, shown_url
 
@@ -179,7 +179,7 @@ def _span(seconds: float) -> str:
 
 
 def check_agents(tell: Tell, start_dir: Path, environ: Mapping[str, str]) -> None:
-    """Each settings file of a coding agent that is there, and the servers in it."""
+    """Check each settings file of a coding agent, and the servers in it."""
     from mcptest_engine.servers.agent_configs import find_agent_servers
     from mcptest_engine.servers.token_store import shown_path
 
@@ -244,7 +244,7 @@ async def check_here(
     checked: CheckedSuite | None,
     encoding: str | None,
 ) -> None:
-    """Tell each in its turn. `own` is the program that runs; `path` and `checked` are the suite, None without one."""
+    """Run all checks of this machine and directory. `own` is the running program; `path` and `checked` are the suite's."""
     check_machine(tell, environ=environ, own=own, data_dir=data_dir, encoding=encoding)
     await check_programs(tell, environ)
     check_suite_here(tell, checked, path, environ)

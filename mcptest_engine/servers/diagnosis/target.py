@@ -1,7 +1,7 @@
-"""One server looked at from the outside in: what it takes to reach it, then MCP itself, then how it goes.
+"""Checks one server from the outside in: the connection, then MCP itself, then its health.
 
-A session is opened once, as a run opens it, and which layer failed is read from what that left: an HTTP response, an exit code,
-a line that is not a message. So the words are those of a run, and the server sees nothing that a run would not send it. No tool
+A session is opened once, as a run opens it. Which layer failed is read from what that left: an HTTP response, an exit code, a
+line that is no message. So the messages are those of a run, and the server receives nothing that a run would not send. No tool
 is ever called.
 """
 
@@ -45,10 +45,10 @@ _REMARK_HINT = "other output belongs on stderr: check where libraries write thei
 
 
 async def diagnose(spec: ServerSpec, tell: Tell, *, network_seconds: float, learn: Learn | None = None) -> None:
-    """Tell of each layer of the server of `spec`, up to the first that fails.
+    """Check each layer of the server of `spec`, up to the first that fails. Never raises for what a server does.
 
-    `network_seconds` holds for each step below HTTP, the spec's own times for those above. `learn` is given what the server
-    offers, where that could be read. Raises nothing that a server does.
+    `network_seconds` holds for each step below HTTP; above, the spec's own times hold. `learn` receives the catalog, where that
+    could be read.
     """
 
     def redacted(check: Check) -> None:
@@ -120,7 +120,7 @@ def _http_answer(http: dict[str, Any]) -> str:
 
 
 def _report_http_failure(wrong: ServerError, session: Session | None, began: float, tell: Tell) -> None:
-    """Whether it was HTTP that failed, or what was said over it."""
+    """Report a failed HTTP request; false when HTTP worked and only its content was wrong."""
     clause, http = wrong.clause, wrong.http or {}
     spoke = session is not None and session.traffic.last_received(since=0.0) is not None
     status = http.get("status")
@@ -157,7 +157,7 @@ def _status_detail(http: dict[str, Any], clause: str, hint: str | None) -> tuple
 
 
 def _auth_refused(spec: ServerSpec, refused: AuthFailed) -> Check:
-    """The refusal, without the command that leads here."""
+    """Report the refusal, without the command that diagnoses it."""
     told, detail, hint = refused.refusal, refused.clause, refused.hint
     if told is not None:
         detail = f"HTTP {told.status}, server advertises {told.advertised}"
@@ -187,7 +187,7 @@ def _auth_accepted(spec: ServerSpec, session: Session) -> Check:
 
 
 async def _report_token_source(spec: ServerSpec, refused: AuthFailed, tell: Tell) -> None:
-    """What the protected resource says of its authorization servers, where the refusal names the place. Source: RFC 9728."""
+    """Report what the metadata of the protected resource says about authorization servers. Source: RFC 9728."""
     from mcptest_engine.servers.auth import challenge_parameter
 
     challenge = ((refused.http or {}).get("headers") or {}).get("www-authenticate")
@@ -225,7 +225,7 @@ async def _report_token_source(spec: ServerSpec, refused: AuthFailed, tell: Tell
 
 
 def _check_program(spec: ServerSpec, tell: Tell) -> bool:
-    """Whether it is found and may be run; that it is a program for this machine is known when it was started."""
+    """Check that the program exists and may be run; only starting it shows whether it fits this machine."""
     assert spec.command is not None
     program = spec.command[0]
     if spec.cwd is not None and not Path(spec.cwd).is_dir():
@@ -272,7 +272,7 @@ async def _over_stdio(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None
 
 def _report_start_failure(wrong: ServerError, session: Session, tell: Tell) -> None:
     clause, output = wrong.clause, wrong.stderr_tail
-    if not len(session.traffic):  # nothing was sent: it never ran
+    if not len(session.traffic):  # nothing was sent: it was never started
         tell(Check(layer="start", name="start", status=Status.FAILED, detail=clause, hint=wrong.hint))
         return
     noisy = session.remarks.noise_count > 0
