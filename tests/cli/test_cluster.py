@@ -19,7 +19,7 @@ from mcptest_engine.cli.common import find_here, load
 from mcptest_engine.cli.main import main
 from mcptest_engine.core.events import CaseFinished, RunFinished, RunStarted
 from mcptest_engine.running.settings import RunSettings, Selection
-from tests.processes import until
+from tests.processes import of_this_test, until
 
 if find_spec("distributed") is None and not os.environ.get("CI"):
     pytest.skip("the extra `dask` is not installed", allow_module_level=True)
@@ -232,29 +232,22 @@ def test_every_setting_of_a_run_is_sent_refused_or_of_the_asking_side():
     assert set(Selection._fields) - set(asked["selection"]) == {"judged"}  # which only `eval` asks for
 
 
-def pids_of_batches():
-    found = subprocess.run(
-        ["pgrep", "-f", "mcptest_engine.cli.cluster.batch"], capture_output=True, text=True, check=False
-    )
-    return [int(pid) for pid in found.stdout.split()]
-
-
 def running_here(place):
     """The batches whose working directory is this test's."""
-    found = []
-    for pid in pids_of_batches():
-        try:
-            if Path(f"/proc/{pid}/cwd").resolve() == place.resolve():
-                found.append(pid)
-        except OSError:
-            continue
-    return found
+    return [pid for pid in of_this_test(place) if "mcptest_engine.cli.cluster.batch" in read_process(pid, "cmdline")]
 
 
 def servers_of(batches):
     """The processes that the batches have started."""
-    found = [subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False) for pid in batches]
-    return [pid for one in found for pid in one.stdout.split()]
+    return [child for pid in batches for child in read_process(pid, f"task/{pid}/children").split()]
+
+
+def read_process(pid, name):
+    """A file of the system about the process; empty once that has ended."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text()
+    except OSError:
+        return ""
 
 
 def started(cluster):

@@ -159,8 +159,7 @@ def held_out_words(name: str = HELD_OUT) -> str:
     """Return the sentence of the docs about a set that is for measuring only."""
     counts: Counter[str] = Counter()
     for line in lines(name):
-        beside = [{"name": name} for name in line["catalog"]]
-        severities = {str(one.severity) for one in description_warnings([line["tool"], *beside])}
+        severities = {severity for _, severity in blind_findings(line)}
         kind = "poisoned" if line.get("poisoned") or line.get("rules") else "honest"
         counts.update({kind: 1, f"{kind} found": bool(severities), f"{kind} high": "high" in severities})
     poisoned, honest, alarmed = counts["poisoned"], counts["honest"], counts["honest found"]
@@ -193,13 +192,12 @@ def detector_table() -> str:
 
 def _detector_row(name: str, *patches: AbstractContextManager[object]) -> tuple[object, ...]:
     counts: Counter[str] = Counter()
+    read = _fired_beside.__wrapped__ if patches else _fired_beside  # with patches each text is read anew
     with ExitStack() as stack:
         for one in patches:
             stack.enter_context(one)
         for line in (line for name in (UNTOUCHED, HELD_OUT, MEASURED_ONCE) for line in lines(name)):
-            found = {
-                severity for _, severity in _fired_beside.__wrapped__(json.dumps(line["tool"]), tuple(line["catalog"]))
-            }
+            found = {severity for _, severity in read(json.dumps(line["tool"]), tuple(line["catalog"]))}
             kind = "attack" if line.get("poisoned") or line.get("rules") else "honest"
             counts.update({kind: bool(found), f"{kind} high": "high" in found})
     return (name, counts["attack"], counts["attack high"], counts["honest"], counts["honest high"])
