@@ -55,7 +55,13 @@ _DEFAULTS = {
 @click.option(
     "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
 )
-@click.option("--server-command", metavar="ARGV", help="Start this command instead of every server of the suite.")
+@click.option(
+    "--command",
+    "--server-command",
+    "server_command",
+    metavar="ARGV",
+    help="Start this program instead of every server of the suite.",
+)
 @click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
 @click.option("--record", metavar="NAME", help="Record the answers of servers and models in a cassette of this name.")
 @click.option("--replay", metavar="NAME", help="Replay this cassette instead of asking servers and models.")

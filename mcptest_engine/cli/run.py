@@ -132,7 +132,13 @@ max_cost_option = click.option(
 @click.option(
     "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
 )
-@click.option("--server-command", metavar="ARGV", help="Start this command instead of every server of the suite.")
+@click.option(
+    "--command",
+    "--server-command",
+    "server_command",
+    metavar="ARGV",
+    help="Start this program instead of every server of the suite.",
+)
 @click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
 @click.option(
     "--wait-for-ready",
@@ -197,48 +203,51 @@ def command(ctx: click.Context, /, **flags: Unpack[RunFlags]) -> None:
     if flags["no_color"]:
         os.environ["NO_COLOR"] = "1"
     from mcptest_engine.cli.many import refuse_for_many, suite_paths
-    from mcptest_engine.cli.sinks import default_format, make_sinks
 
     bail, files = read_bail(flags["bail"], flags["files"])
     paths = suite_paths(files, flags["config"])
     if len(paths) > 1:
         refuse_for_many(flags)
-    variables = parse_variables(flags["variables"])
-    settings = settings_of(flags, bail)
-    _check_executor(flags)
-    if flags["estimate_cost"] and not flags["dry_run"]:
-        raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
-    default = default_format(models=flags["models"], output=flags["output"], watch=flags["watch"])
-    sinks = make_sinks(flags["reporters"], flags["output"], default=default, agent_budget=flags["agent_budget"])
-    workspace = find_here()
+    options = RunOptions(flags, bail)
     if flags["watch"]:
         from mcptest_engine.cli.watch import watch
 
-        _refuse_machine_reporters(sinks)
-        ctx.exit(watch(paths[0], settings, workspace, sinks, flags))
-    if len(paths) > 1:
-        ctx.exit(_run_suites(paths, settings, workspace, sinks, variables, flags))
-    ctx.exit(_run_suite(paths[0], settings, workspace, sinks, variables, flags))
+        _refuse_machine_reporters(options.sinks)
+        ctx.exit(watch(paths[0], options.settings, options.workspace, options.sinks, flags))
+    ctx.exit(_run_suites(paths, options) if len(paths) > 1 else _run_suite(paths[0], options))
 
 
-def _run_suite(
-    path: Path,
-    settings: RunSettings,
-    workspace: Workspace,
-    sinks: Sequence[Sink],
-    variables: dict[str, str],
-    flags: RunFlags,
-) -> int:
+class RunOptions:
+    """The flags of one `mcptest run`, checked, and what they name. Raises: UsageError, PolicyDenied under CI."""
+
+    def __init__(self, flags: RunFlags, bail: int | None) -> None:
+        from mcptest_engine.cli.sinks import default_format, make_sinks
+
+        self.flags = flags
+        self.variables = parse_variables(flags["variables"])
+        self.settings = settings_of(flags, bail)
+        _check_executor(flags)
+        if flags["estimate_cost"] and not flags["dry_run"]:
+            raise UsageError("--estimate-cost calls nothing", hint="add --dry-run")
+        default = default_format(models=flags["models"], output=flags["output"], watch=flags["watch"])
+        self.sinks = make_sinks(
+            flags["reporters"], flags["output"], default=default, agent_budget=flags["agent_budget"]
+        )
+        self.workspace = find_here()
+
+
+def _run_suite(path: Path, options: RunOptions) -> int:
     """Load one suite, run it or show its plan, and return the exit code. Raises: SuiteError."""
+    flags, sinks, workspace = options.flags, options.sinks, options.workspace
     try:
-        suite = load(path, workspace, variables, strict=flags["strict"])
+        suite = load(path, workspace, options.variables, strict=flags["strict"])
     except SuiteError as wrong:
         from mcptest_engine.cli.sinks import annotate_invalid
         from mcptest_engine.reporting.many import invalid_suite
 
         annotate_invalid([invalid_suite(path, wrong.problems, workspace)], sinks, workspace)
         raise
-    settings = with_last_failed(settings, suite, workspace, wanted=flags["last_failed"])
+    settings = with_last_failed(options.settings, suite, workspace, wanted=flags["last_failed"])
     if flags["dry_run"]:
         as_json = any(sink.path is None and sink.format in {"json", "ndjson"} for sink in sinks)
         if flags["estimate_cost"]:
@@ -254,35 +263,29 @@ def _run_suite(
 
         with _live_progress(sinks) as progress:
             record = run_on_cluster(
-                suite, settings, workspace, scheduler=scheduler, variables=variables, progress=progress
+                suite, settings, workspace, scheduler=scheduler, variables=options.variables, progress=progress
             )
         return _report_run(record, settings, workspace, sinks, saved_costs=saved_costs)
     code, _ = run_and_report(suite, settings, workspace, sinks, saved_costs=saved_costs)
     return code
 
 
-def _run_suites(
-    paths: Sequence[Path],
-    settings: RunSettings,
-    workspace: Workspace,
-    sinks: Sequence[Sink],
-    variables: dict[str, str],
-    flags: RunFlags,
-) -> int:
+def _run_suites(paths: Sequence[Path], options: RunOptions) -> int:
     """Load several suites, run them or show their plans, and return the exit code of the worst."""
     from mcptest_engine.cli.many import load_all, run_many, select_all
 
+    flags, sinks, workspace = options.flags, options.sinks, options.workspace
     if len(paths) > _MOST_INTERPRETED:
         from mcptest_engine.suite.problems import expect_many
 
         expect_many()
-    suites, broken = load_all(paths, workspace, variables, strict=flags["strict"])
+    suites, broken = load_all(paths, workspace, options.variables, strict=flags["strict"])
     if not suites:
         from mcptest_engine.cli.sinks import annotate_invalid
 
         annotate_invalid(broken, sinks, workspace)
         return ExitCode.INVALID
-    chosen = select_all(suites, settings, workspace, last_failed=flags["last_failed"])
+    chosen = select_all(suites, options.settings, workspace, last_failed=flags["last_failed"])
     if flags["dry_run"]:
         from mcptest_engine.cli.list import show_many
 
@@ -498,10 +501,13 @@ def _check_cassette_options(flags: Mapping[str, object]) -> None:
     """Raises: UsageError for flags that do not go with recording or replaying."""
     if flags["record"] is not None and flags["replay"] is not None:
         raise UsageError("--record and --replay are given", hint="use one of them")
-    for other in ("watch", "server_command") if flags["replay"] is not None else ("watch",):
-        if (flags["record"] or flags["replay"]) is not None and flags[other]:
-            tape = "--record" if flags["record"] is not None else "--replay"
-            raise UsageError(f"{tape} and --{other.replace('_', '-')} do not go together")
+    for flag in ("--record", "--replay"):
+        if flags[flag.removeprefix("--")] is None:
+            continue
+        if flags["watch"]:
+            raise UsageError(f"{flag} and --watch do not go together")
+        if flag == "--replay" and flags["server_command"]:
+            raise UsageError("--replay and --command do not go together")
 
 
 _NOT_CACHED = {
@@ -550,7 +556,7 @@ def _argv(text: str | None) -> tuple[str, ...] | None:
     except ValueError as wrong:
         raise UsageError(f"the command `{text}` cannot be split: {wrong}", hint="quote it as for a shell") from None
     if not argv:
-        raise UsageError("an empty command", hint='for example: --server-command "python server.py"')
+        raise UsageError("an empty command", hint='for example: --command "python server.py"')
     return argv
 
 

@@ -229,10 +229,11 @@ def test_repeats_run_each_test_several_times(mcptest: Command, write: Write) -> 
     assert list(verdicts(done)) == ["memo reads #1", "memo reads #2", "memo reads #3"]
 
 
-def test_another_server_command_takes_the_place_of_every_server(mcptest: Command, write: Write) -> None:
-    """`--server-command`."""
+@pytest.mark.parametrize("flag", ["--command", "--server-command"])
+def test_another_command_takes_the_place_of_every_server(mcptest: Command, write: Write, flag: str) -> None:
+    """`--command`, and its earlier name."""
     write()
-    done = mcptest("run", "--server-command", "mcptest mock --preset evil", "--reporter", "json")
+    done = mcptest("run", flag, "mcptest mock --preset evil", "--reporter", "json")
     assert set(verdicts(done).values()) == {"fail"}
 
 
