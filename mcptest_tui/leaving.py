@@ -9,9 +9,8 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from functools import partial
 from queue import Empty, Queue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 
@@ -31,7 +30,7 @@ class Leaving:
 
     def __init__(self, app: BaseApp, restore_title: Callable[[], None]) -> None:
         self._app, self._restore_title = app, restore_title
-        self._left = self._gone = self._is_going_on = False
+        self._left = self._gone = False
 
     def listen(self) -> None:
         """End in order on SIGTERM, and when the terminal is closed."""
@@ -40,8 +39,6 @@ class Leaving:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app
                 loop.add_signal_handler(number, self._on_signal, number)
         if not self._app.is_headless:
-            redraw = partial(loop.call_soon_threadsafe, self._app.app_resume_signal.publish, self._app)
-            signal.signal(signal.SIGCONT, partial(self._go_on, signal.getsignal(signal.SIGCONT), redraw))
             when_hung_up(lambda: loop.call_soon_threadsafe(self._on_signal, signal.SIGHUP), self._swallow)
 
     def confirm(self) -> None:
@@ -92,29 +89,11 @@ class Leaving:
             await asyncio.wait_for(self._app.engine.close(), CLOSE_SECONDS)
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if number is signal.SIGHUP and self._app._driver is not None and _is_terminal_closed():
+        if number is signal.SIGHUP and self._app._driver is not None and not os.isatty(0):
             # Textual's thread that wrote to it has ended with it: whoever goes on writing waits for ever.
             self._app._driver.write = _nowhere  # type: ignore[method-assign]
             self._gone = True
         self._leave(128 + number)
-
-    def _go_on(self, resume: Any, redraw: Callable[[], object], number: int, frame: Any) -> None:
-        """After SIGCONT. Without a SIGTSTP before, Textual would start twice, take raw mode for the terminal's own, and draw
-        on an empty screen only what changes.
-        """
-        driver = self._app._driver
-        if driver is None or self._is_going_on or _is_terminal_closed():
-            return  # a second signal, while the first is handled, would start Textual twice, too
-        self._is_going_on = True
-        try:
-            was_told = getattr(driver, "_must_signal_resume", True)
-            if not was_told:
-                driver.suspend_application_mode()
-            resume(number, frame)
-            if not was_told:
-                redraw()
-        finally:
-            self._is_going_on = False
 
     def _swallow(self) -> None:
         """In a thread: discard output that nobody can read any more, and exit at the latest after `HANGUP_SECONDS`."""
@@ -147,16 +126,6 @@ class Leaving:
 
 def _nowhere(data: str) -> None:
     """Where output goes once there is no terminal."""
-
-
-def _is_terminal_closed() -> bool:
-    import termios
-
-    try:
-        termios.tcgetattr(0)
-    except (termios.error, OSError):
-        return True
-    return False
 
 
 def when_hung_up(*gone: Callable[[], object], fd: int = 0) -> None:

@@ -27,6 +27,31 @@ mock_server:
   tools:
     - { name: get_slow, delay_ms: 600000, response: { content: [{ type: text, text: late }] } }
 """
+SIGNALLED_AMID_A_WRITE = """\
+import os, queue, signal, sys
+from mcptest_tui.__main__ import main
+put, is_first = queue.Queue._put, [True]
+def signalled(self, item):
+    put(self, item)
+    if is_first and "\\x1b[2J" in str(item):
+        is_first.clear()
+        os.kill(os.getpid(), signal.SIGCONT)
+queue.Queue._put = signalled
+sys.argv[1:] = []
+main()
+"""
+EDITOR = """\
+found=$(stty -g)
+stty raw -echo
+stty -g > before
+kill -CONT $PPID
+echo is edited
+dd bs=1 count=1 > typed
+stty -g > after
+stty $found
+"""
+ESCAPE = "\x1b[27u"
+"""As a terminal sends it that was asked to tell keys apart."""
 
 
 @pytest.fixture
@@ -121,13 +146,17 @@ def test_quitting_waits_for_no_suite_that_is_still_being_read(terminal, demo, pl
 
 
 def test_who_was_stopped_and_goes_on_leaves_the_terminal_as_it_was(terminal, demo, place):
-    """By SIGSTOP, of which nobody is told before; and all is drawn again, not only what changes."""
-    app = terminal()
+    """By SIGSTOP, of which nobody is told before; and all is drawn again, not only what changes.
+
+    However many signals come, one of them amid a write, whose lock is taken until it ends.
+    """
+    app = terminal("-c", SIGNALLED_AMID_A_WRITE, program=sys.executable)
     app.wait_for("16 tests")
     app.output = b""
-    for number in (signal.SIGSTOP, *[signal.SIGCONT] * 6):
-        os.kill(app.process.pid, number)
-        time.sleep(0.02)  # some come while the one before is handled
+    os.kill(app.process.pid, signal.SIGSTOP)
+    for pause in [0.02] * 6 + [0.001] * 40:  # some come while the one before is handled
+        os.kill(app.process.pid, signal.SIGCONT)
+        time.sleep(pause)
     app.wait_for("5 Traffic")
     app.wait_for("16 tests")
     app.output = b""
@@ -137,6 +166,46 @@ def test_who_was_stopped_and_goes_on_leaves_the_terminal_as_it_was(terminal, dem
     assert app.wait_for_end() == 0
     assert app.is_as_before
     assert all_gone(place)
+
+
+def test_ctrl_z_and_fg_show_the_screen_again_as_often_as_one_likes(terminal, demo, place, mcptest_command):
+    """In a shell, also after `bg`, which stops it once more; and a key that is typed right behind `fg` counts."""
+    shell = terminal("-i", program="/bin/sh", PS1="in the shell: ", ENV="")
+    shell.wait_for("in the shell: ")
+    shell.press(f"{mcptest_command}\n")
+    shell.wait_for("16 tests")
+    for back in ("fg\n?", "fg\n?", "bg\nfg\n?"):
+        shell.press("\x1a")
+        shell.wait_for("Stopped")
+        assert b"\x1b[?1049l" in shell.output
+        shell.output = b""  # with all that was drawn before
+        shell.press(back)
+        shell.wait_for("5 Traffic")
+        shell.wait_for("type to search")
+        shell.press(ESCAPE)
+    shell.output = b""
+    shell.press("\x11")
+    shell.wait_for("in the shell: ")
+    shell.press("exit\n")
+    assert shell.wait_for_end() == 0
+    assert shell.is_as_before
+    assert all_gone(place)
+
+
+def test_a_signal_to_go_on_leaves_the_terminal_to_the_editor_that_is_open(terminal, demo, place):
+    """One from outside, such as vim, after its own ctrl+z and `fg`."""
+    (place / "edit.sh").write_text(EDITOR, encoding="utf-8")
+    app = terminal(EDITOR="sh edit.sh")
+    app.wait_for("16 tests")
+    app.press("j\x05")
+    app.wait_for_question("is edited")
+    app.output = b""
+    app.press("x")
+    app.wait_for("16 tests")
+    assert (place / "before").read_text() == (place / "after").read_text()
+    app.press("\x11")
+    assert app.wait_for_end() == 0
+    assert app.is_as_before
 
 
 def test_q_quits_from_an_empty_folder(terminal, place):
