@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.costs import model_rows_of, sum_costs
-from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.results import FailureKind, TestResult, Verdict
 from mcptest_engine.core.values import dataclass
+from mcptest_engine.running.cases import Check, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,15 +82,9 @@ def with_line(failure: Failure | None, case: Case) -> Failure | None:
 
 def _request(case: Case, outcome: Outcome) -> Mapping[str, Any] | None:
     """What was asked; compositions ask in nodes, models in turns, and what is graded may have been asked of nobody."""
-    match case.kind:
-        case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT | TestKind.COMPLIANCE:
-            return outcome.request or {"method": case.method, "params": case.params}
-        case TestKind.COMPOSITION | TestKind.AGENT:
-            return None
-        case TestKind.EVAL:
-            return outcome.request
-        case _:
-            assert_never(case.kind)
+    if outcome.request is None and isinstance(case.body, (Request, Check)):
+        return {"method": case.method, "params": case.params}
+    return outcome.request
 
 
 def definition_of(case: Case, outcome: Outcome) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from mcptest_engine.core.enums import TestKind
 from mcptest_engine.running.fresh import fresh_groups, fresh_of
 from mcptest_engine.running.pool import Pool
 from mcptest_engine.suite.compliance import revision_of
+from mcptest_engine.suite.server_checks import ONLY_WITH
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 TURNS_TO_SPAWN = 3
 SUITES_AHEAD = 4
 """Of so many suites after the one that runs the servers are started."""
-URL_ONLY = frozenset({"url", "headers", "auth", "http", "wait_for_ready", "ready"})
+URL_ONLY = frozenset({"url", "ready", *ONLY_WITH["url"]})
 
 
 def server_specs(

@@ -14,7 +14,7 @@ from mcptest_engine.core.errors import Suggestion, did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.targets import AGENT_GATES, AGENT_ROOTS, ROOTS, TargetSyntaxError, parse_target
 from mcptest_engine.core.text import quoted
-from mcptest_engine.suite.items import ASSERT_SET
+from mcptest_engine.suite.items import ASSERT_SET, NESTING_MATCHERS
 from mcptest_engine.suite.places import MOST_PROBLEMS
 from mcptest_engine.suite.short_assertions import long_target
 
@@ -40,11 +40,8 @@ MAY_ALWAYS_HOLD = frozenset(
 """The matchers that hold for every value of a kind if what they compare with is empty."""
 LOOK_INTO_ARRAYS = frozenset(("contains", "icontains", "contains-all", "contains-any"))
 """Of these, the matchers that look for an element of an array: with `not`, that no element is empty says something."""
-_NEEDS_A_LOOK = MAY_ALWAYS_HOLD | frozenset(
-    (
-        *("regex", "schema", "jq", "between", "snapshot", "llm-judge"),
-        *("not", "each", "some", "length", "all-of", "any-of"),
-    )
+_NEEDS_A_LOOK = frozenset(
+    (*MAY_ALWAYS_HOLD, *NESTING_MATCHERS, "regex", "schema", "jq", "between", "snapshot", "llm-judge")
 )
 _EMPTY_TEXTS = {
     "contains": 'every text contains ""',

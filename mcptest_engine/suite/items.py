@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 ASSERT_SET = "assert-set"
 METRICS = "derivedMetrics"
 DEFAULT_OUTCOME = "default_outcome"
-_NESTING = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
+NESTING_MATCHERS = frozenset({"not", "all-of", "any-of", "each", "some", "length"})
+"""The matchers whose operand is a matcher, or a list of them."""
 
 
 def assertions_of(items: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
@@ -84,7 +85,7 @@ def matchers_in(expectations: Iterable[Mapping[str, Any]]) -> set[str]:
             waiting += matcher
         elif isinstance(matcher, dict):
             found.update(matcher)
-            waiting += [matcher[key] for key in _NESTING & matcher.keys()]
+            waiting += [matcher[key] for key in NESTING_MATCHERS & matcher.keys()]
     return found
 
 
@@ -93,7 +94,7 @@ def _uses(matcher: object, name: str) -> bool:
         return any(_uses(inner, name) for inner in matcher)
     if not isinstance(matcher, dict):
         return False
-    return name in matcher or any(_uses(matcher[key], name) for key in _NESTING & matcher.keys())
+    return name in matcher or any(_uses(matcher[key], name) for key in NESTING_MATCHERS & matcher.keys())
 
 
 def normalised_expect(expect: object) -> Mapping[str, Any]:

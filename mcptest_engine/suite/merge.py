@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 KIND_OF_BLOCK: Mapping[str, TestKind] = {kind.block: kind for kind in TestKind}
 PIN = "spec_version"
-_OPTIONS = frozenset({"run_options", "performance", "budget", "prices", "effects"})
+_OPTIONS = ("budget", "prices", "run_options", "performance", "effects")
+"""The blocks of which each key may come from another file, and that nothing else is done to."""
 
 
 class Placed(NamedTuple):  # and no dataclass: there is one for each test, on the way of every run
@@ -120,8 +121,8 @@ def merge(documents: Iterable[tuple[int, object]]) -> Merged:
         merged.default_test.update(_placed(document, "defaultTest", file))
         merged.hooks.update(_placed(document, "hooks", file))
         merged.judge.update(_placed(document, "judge", file))
-        for name in _OPTIONS & document.keys():
-            if isinstance(options := document[name], dict):
+        for name in _OPTIONS:
+            if isinstance(options := document.get(name), dict):
                 getattr(merged, name).update(options)
         if "scorers" in document:
             merged.add_scorers(document["scorers"], file)
@@ -165,7 +166,7 @@ def whole_document(merged: Merged, head: Mapping[str, object], variables: Mappin
         whole.setdefault(test.block, []).append(test.entry)
     if merged.scorers:
         whole["scorers"] = [placed.value for placed in merged.scorers]
-    for block in ("budget", "prices", "run_options", "performance", "effects"):
+    for block in _OPTIONS:
         if options := getattr(merged, block):
             whole[block] = options
     if merged.coverage is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.places import Places
     from mcptest_engine.suite.yaml import Pointer
 
-_ONLY_WITH = {
+ONLY_WITH = {
     "command": ("env", "cwd", "inherit_env", "shutdown_grace_ms", "fresh"),
     "url": ("headers", "auth", "http", "wait_for_ready"),
 }
@@ -90,7 +90,7 @@ def _check_way(value: dict[str, Any], server: Placed, places: Places) -> None:
     if ("command" in value) == ("url" in value):
         return  # a program that serves HTTP, or neither, which the structural check tells
     way, other = ("command", "url") if "command" in value else ("url", "command")
-    for key in _ONLY_WITH[other]:
+    for key in ONLY_WITH[other]:
         if key in value:
             message = f"`{key}` has no effect on a server with `{way}`; it goes with `{other}`"
             places.report(server.file, (*server.path, key), message, _INSTEAD.get(key, "remove it"), key=True)

@@ -15,6 +15,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.lazy_patterns import lazy_pattern
 from mcptest_engine.core.secret_names import is_secret_name
@@ -40,8 +41,7 @@ _PLAIN_BLOCKS = (
     *("name", "description", "run_options", "performance", "coverage", "effects", "hooks"),
     *("judge", "budget", "prices"),
 )
-_TEST_BLOCKS = ("tools", "resources", "prompts", "compliance", "agents", "evals")
-LATE_BLOCKS = (*_TEST_BLOCKS, "compositions")
+LATE_BLOCKS = tuple(kind.block for kind in TestKind)
 """Where entries may have templates whose values are only known in a case, or a node."""
 _ESCAPE_HINT = "write `$${` for a literal `${`"
 
@@ -324,7 +324,7 @@ class Walk:
 
     def block(self, key: str, value: Any) -> Any:
         """The value of one top-level key."""
-        if key in _TEST_BLOCKS:
+        if key in LATE_BLOCKS and key != TestKind.COMPOSITION.block:
             grouped = key == "compliance" and isinstance(value, dict)
             return self.checks(value, key) if grouped else self.tests(value, (key,))
         if key == "servers":

@@ -8,6 +8,7 @@ import json
 from inspect import get_annotations
 from typing import Any
 
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.suite.model.base import Part
 from mcptest_engine.suite.model.suite import Suite
 from mcptest_engine.suite.schema import MESSAGES_PATH, OR_TEMPLATE, SCHEMA_PATH, SHORT_FORMS, is_url
@@ -21,19 +22,8 @@ _TEMPLATE = {
 # Lists that are the suite's own shape: no template can stand for them.
 _SHAPE = frozenset(
     {
-        *(
-            "imports",
-            "servers",
-            "tools",
-            "resources",
-            "prompts",
-            "compliance",
-            "checks",
-            "agents",
-            "compositions",
-            "nodes",
-        ),
-        *("evals", "scorers", "expect", "assertions"),
+        *("imports", "servers", "checks", "nodes", "scorers", "expect", "assertions"),
+        *(kind.block for kind in TestKind),
     }
 )
 # Mappings that are data: one whole template can stand for all of one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.targets import AGENT_GATES
 from mcptest_engine.core.text import counted
 
 if TYPE_CHECKING:
@@ -92,11 +93,6 @@ def runs_id(case_id: str, run: str) -> str:
     return f"{before}{after}" if mark and run else case_id
 
 
-GATES = (
-    *("equal_function_sets", "tool_selection", "trajectory", "golden_path", "tool_edges", "token_efficiency"),
-    "distractors",
-)
-"""The blocks of an agent test that measure its choice of tools."""
 MIN_TRIALS = 5
 CONFIDENCE_PCT = 95.0
 
@@ -119,7 +115,7 @@ def agent_program(
             inconclusive.get("min_trials", MIN_TRIALS),
             float(inconclusive.get("confidence_pct", CONFIDENCE_PCT)),
         )
-    gates = {name: data[name] for name in GATES if name in data}
+    gates = {name: data[name] for name in AGENT_GATES if name in data}
     program = program_of(data, server, model_run, budget)
     return program._replace(gates=gates, trials=trials, runs=max(data.get("runs", 1), 1))
 

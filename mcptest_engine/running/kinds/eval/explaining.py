@@ -16,6 +16,7 @@ from mcptest_engine.judging.scorers.juries import seats_of, why_no_verdict
 from mcptest_engine.running.declared_tests import jurors_of
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.kinds.eval.plan import DEFAULT_THRESHOLD, EvalRow, Judge, MetricRow
+from mcptest_engine.suite.items import NESTING_MATCHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -215,8 +216,5 @@ def _matchers(matcher: object) -> Iterator[Mapping[str, Any]]:
         for name, operand in matcher.items():
             if name == "llm-judge":
                 yield operand if isinstance(operand, dict) else {"rubric": operand}
-            elif name in _COMBINING:
+            elif name in NESTING_MATCHERS:
                 yield from _matchers(operand)
-
-
-_COMBINING = frozenset({"not", "all-of", "any-of", "each", "some"})
