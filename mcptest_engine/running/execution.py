@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.caching import Caching
     from mcptest_engine.running.cases import AnswerObserver, Case, JudgedRequest, Plan
     from mcptest_engine.running.cassettes import CassetteWriter
@@ -67,18 +68,7 @@ async def execute(
     plan = plan_of(suite, settings, relative=workspace.relative)
     pool.restart = plan.restart
     redactor = pool.redactor
-    blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
-    blank = replace(
-        blank,
-        run_id=settings.run_id or blank.run_id,
-        mode=settings.mode,
-        cassette=settings.record if settings.record is not None else settings.replay,
-        requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
-        shard=settings.selection.shard,
-        places=plan.places,
-        selection=plan.selection,
-        flags=tuple(redactor.redact_text(word) for word in settings.flags),
-    )
+    blank = _record_of_run(plan, suite, settings, workspace, redactor, started)
     files = RunFiles(SideFiles(workspace, blank.run_id), source)
     extensions = _open_extensions(plan, suite, settings, workspace, pool, files, has_ledger=observer is None)
     plan = extensions.before(plan)
@@ -295,6 +285,24 @@ def _failing(suite: LoadedSuite, settings: RunSettings) -> dict[Verdict, str]:
     if suite.run_options.get("inconclusive", {}).get("treat_as") == "fail":
         failing[Verdict.INCONCLUSIVE] = "run_options.inconclusive.treat_as: fail"
     return failing
+
+
+def _record_of_run(
+    plan: Plan, suite: LoadedSuite, settings: RunSettings, workspace: Workspace, redactor: Redactor, started: datetime
+) -> RunRecord:
+    """The record of a run that begins: what was asked of it, and no result yet."""
+    blank = blank_record(suite, workspace, settings.environ, started=started, warnings=plan.warnings)
+    return replace(
+        blank,
+        run_id=settings.run_id or blank.run_id,
+        mode=settings.mode,
+        cassette=settings.record if settings.record is not None else settings.replay,
+        requested_by=None if settings.requested_by is None else redactor.redact(settings.requested_by),
+        shard=settings.selection.shard,
+        places=plan.places,
+        selection=plan.selection,
+        flags=tuple(redactor.redact_text(word) for word in settings.flags),
+    )
 
 
 def blank_record(

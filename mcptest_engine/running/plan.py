@@ -191,7 +191,8 @@ class _CaseMaker:
             case TestKind.TOOL | TestKind.RESOURCE | TestKind.PROMPT:
                 return self._rows(entry) if "cases" in entry.data else (self.case(entry),)
             case TestKind.COMPLIANCE:
-                return (self.case(entry),)
+                pin = entry.data.get("spec_version")
+                return (self.case(entry, Check(entry.data["check"], None if pin is None else revision_of(pin))),)
             case TestKind.COMPOSITION:
                 return self._composed(entry)
             case TestKind.AGENT:
@@ -315,7 +316,7 @@ class _CaseMaker:
         )
 
     def case(self, entry: TestEntry, body: Body | None = None) -> Case:
-        """The case of one test; `body` is given for kinds that are neither one request nor a check."""
+        """The case of one test; `body` is given for kinds that are not one request."""
         data, kind = entry.data, entry.kind
         name, expect, server = data["name"], data["expect"], entry.server
         own_id, count = self._ids.take(kind.value, name)
@@ -329,11 +330,8 @@ class _CaseMaker:
         alone = watches or any(not WATCHED.isdisjoint(_members_looked_at(step["expect"])) for step in steps)
         serial = alone or server in self._serial_servers or self._runs_alone(data)
         servers: tuple[str, ...] = self._servers.get(server, (server,))
-        outcome, tool, uses_http = ExpectedOutcome.ANY, data.get("tool"), "http" in roots
-        if kind is TestKind.COMPLIANCE:
-            pin = data.get("spec_version")
-            body, tool, uses_http = Check(data["check"], None if pin is None else revision_of(pin)), None, False
-        elif body is None:
+        outcome = ExpectedOutcome.ANY
+        if body is None:
             outcome = required_outcome(data, self._outcome, steps)
             verify: tuple[VerifyStep, ...] = ()
             if steps:
@@ -356,7 +354,7 @@ class _CaseMaker:
             model_timeout_seconds=(data.get("timeout_ms", self._model_ms) if graded else self._model_ms) / 1000,
             file=self._file(entry.file),
             line=entry.line,
-            tool=tool,
+            tool=data.get("tool"),
             retries=data.get("retries", self._retries),
             serial=serial,
             slow_to_judge=_slow_to_judge(expect),
@@ -369,7 +367,7 @@ class _CaseMaker:
             description=data.get("description"),
             base_name=base_name,
             watches=watches,
-            uses_http=uses_http,
+            uses_http=kind.is_request and "http" in roots,
             threshold=data.get("threshold") if expect["assertions"] else None,
             metrics=tuple(data.get("derivedMetrics", ())),
             cache=data.get("cache"),

@@ -168,12 +168,8 @@ def judge(
         scored = score_test(rows, threshold=asked.threshold, metrics=asked.metrics)
     implicit, failure, warnings = _judge_unasked(asked, envelope, rows, validity, redact)
     rows = (*rows, *implicit)
-    if failure is None and (asked.threshold is None or not assertions):
-        failure = next((_assertion_failure(row, asked) for row in rows if row.passed is False), None)
-    if failure is None and scored is not None:
-        failure = scored.failure
     if failure is None:
-        failure = _unanswered_failure(envelope, rows)
+        failure = _failure_of_rows(asked, envelope, rows, None if scored is None else scored.failure)
     if len(expect) > ("assertions" in expect):
         from mcptest_engine.judging.budgets import judge_budgets  # many suites have none
 
@@ -257,6 +253,17 @@ def _judge_unasked(
 def _assertion_failure(row: AssertionResult, asked: JudgedRequest) -> Failure:
     line = None if asked.line_of is None or row.implicit is not None else asked.line_of(row.index, None)
     return Failure(kind=FailureKind.ASSERTION, message=row.message or f"assertion {row.index + 1} failed", line=line)
+
+
+def _failure_of_rows(
+    asked: JudgedRequest, envelope: Mapping[str, object], rows: tuple[AssertionResult, ...], of_score: Failure | None
+) -> Failure | None:
+    """Why the answer fails the test: an assertion, unless a score decides in its place; the score or a metric; no result."""
+    if asked.threshold is None or not asked.expect.get("assertions"):
+        failed = next((_assertion_failure(row, asked) for row in rows if row.passed is False), None)
+        if failed is not None:
+            return failed
+    return _unanswered_failure(envelope, rows) if of_score is None else of_score
 
 
 def _unanswered_failure(envelope: Mapping[str, object], rows: tuple[AssertionResult, ...]) -> Failure | None:
