@@ -95,7 +95,7 @@ def truncate_deep_members(output: object) -> Any:
     }
 
 
-def truncate_depth(value: object) -> Any:
+def truncate_depth(value: object) -> object:
     """Return `value`, or its beginning as text when it is nested too deeply for a record."""
     return _text_of_deep(value) if nested_deeper_than(value, RECORD_DEPTH) else value
 
@@ -114,7 +114,7 @@ def _truncate_member(member: Any) -> Any:
     return [_text_of_deep(item) if nested_deeper_than(item, RECORD_DEPTH - 2) else item for item in member]
 
 
-def _weight(value: Mapping[str, Any] | list[Any], limit: int) -> int:
+def _weight(value: Mapping[str, object] | list[object], limit: int) -> int:
     """About how many characters `value` takes as JSON; counting stops past `limit`."""
     total, waiting = 0, [value]
     while waiting and total <= limit:

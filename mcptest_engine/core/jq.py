@@ -62,7 +62,7 @@ def check_program(text: str) -> None:
     _run_program(text, b"", 1.0)
 
 
-def run_program(text: str, value: object, *, timeout_seconds: float = 1.0) -> list[Any]:
+def run_program(text: str, value: object, *, timeout_seconds: float = 1.0) -> list[object]:
     """All outputs of the program for `value`, which is JSON; NaN goes in as null, as jq has no other word for it.
 
     It may compute for `timeout_seconds`, and for large values what it takes to hand them over (0.4 s a megabyte at most).
@@ -264,7 +264,7 @@ def _to_json(value: object) -> bytes:
         return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()
 
 
-def _without_special_floats(value: object) -> Any:
+def _without_special_floats(value: object) -> object:
     if isinstance(value, float) and value - value != 0:  # NaN and the infinities
         return None if value != value else (_LARGEST_FLOAT if value > 0 else -_LARGEST_FLOAT)
     if isinstance(value, dict):

@@ -32,7 +32,7 @@ PREFIX = (
 )
 
 
-def wrapped(text: str) -> Any:
+def wrapped(text: str) -> object:
     """The program with `tojson` behind it: the binding turns numbers into floats, jq itself keeps each as it was written.
 
     Only for a program that compiles alone, so that its brackets cannot reach out of ours.

@@ -166,12 +166,12 @@ class Redactor:
     def _shown_key(self, key: str) -> str:
         return key if _is_word(key) else self._registered_only(key)
 
-    def _shown_member(self, key: str, item: object) -> Any:
+    def _shown_member(self, key: str, item: object) -> object:
         if isinstance(item, str):
             return item if key == "required" and _is_word(item) else self._registered_only(item)
         return self._number(item)
 
-    def _number(self, item: object) -> Any:
+    def _number(self, item: object) -> object:
         """A number that is a registered value masked; anything else as it is."""
         if not self._numbers or type(item) not in (int, float) or item not in self._numbers:
             return item
@@ -258,7 +258,7 @@ class Redactor:
     def _key(self, key: str) -> str:
         return key if len(key) < SHORTEST_SUBSTRING or _is_word(key) else self.redact_text(key)
 
-    def _member(self, key: str, item: object, siblings: dict[str, Any]) -> Any:
+    def _member(self, key: str, item: object, siblings: dict[str, object]) -> object:
         """A member's value redacted; an object is given back as it is, and so is a list unless its name is secret."""
         if is_secret_name(key):
             return self._concealed(item)
@@ -274,7 +274,7 @@ class Redactor:
         spans = [(start, end) for start, end in self._registered(text) if text[start:end] != MASK]
         return self._masked(text, spans) if spans else text
 
-    def _concealed(self, value: object, depth: int = 20) -> Any:
+    def _concealed(self, value: object, depth: int = 20) -> object:
         """What stands under a secret name: texts and numbers masked, in lists too; flags, null and objects as they are.
 
         Lists nested deeper than `depth` are judged like any other value.
@@ -477,7 +477,7 @@ def _within_base32(data: bytes) -> Iterator[str]:
         yield whole[-(-8 * before // 5) : 8 * (before + len(data)) // 5]
 
 
-def _unused(key: str, taken: dict[str, Any]) -> str:
+def _unused(key: str, taken: dict[str, object]) -> str:
     """`key`, or with a number when two secret keys would fall together and a member be lost."""
     if key not in taken:
         return key

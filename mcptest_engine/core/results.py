@@ -24,6 +24,7 @@ from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from types import MemberDescriptorType
 
 __all__ = [
     "ERROR_FAILURES",
@@ -97,7 +98,7 @@ class Failure(JsonObject):
     message: str
     hint: str | None = None
     stderr_tail: str | None = None
-    scorer_error: Mapping[str, Any] | None = None
+    scorer_error: Mapping[str, object] | None = None
     line: int | None = None
     cause: Cause | None = None
     parts: tuple[tuple[Part, str], ...] = ()
@@ -475,7 +476,7 @@ class _Packed:
 class _Unpacked:
     """A member of `_PackedResult` that may be packed: what is read is the value itself."""
 
-    def __init__(self, slot: Any) -> None:
+    def __init__(self, slot: MemberDescriptorType) -> None:
         self._slot = slot
 
     def __get__(self, result: TestResult | None, owner: type) -> Any:

@@ -207,7 +207,7 @@ class RunRecord:
     verdict: Verdict
     suite: SuiteInfo
     source: Mapping[str, Any]
-    environment: Mapping[str, Any]
+    environment: Mapping[str, object]
     servers: tuple[ServerRecord, ...]
     tests: tuple[TestResult, ...]
     mode: str = "live"

@@ -70,7 +70,7 @@ def _finite_number(text: str) -> float:
     return value
 
 
-def json_decoder(members: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Callable[[str], Any]:
+def json_decoder(members: Callable[[list[tuple[str, object]]], object] | None = None) -> Callable[[str], object]:
     """What gives the value of a JSON text, each object as `members` makes it; NaN and the infinities, also as 1e999, are none.
 
     It raises what `json_fault` knows the reason of.
@@ -104,7 +104,7 @@ def safe_json(value: object, *, indent: int | None = None) -> str:
     return replace_unsafe(text, lambda character: json.dumps(character)[1:-1])
 
 
-def finite(value: object) -> Any:
+def finite(value: object) -> object:
     """`value` with NaN and the infinities, which JSON has no word for, as the texts "NaN", "Infinity" and "-Infinity"."""
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)

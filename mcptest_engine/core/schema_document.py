@@ -6,7 +6,6 @@ outermost bearer wins). Whatever is not found is left to the validator, which re
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from mcptest_engine.core.schemas import REFERENCES
@@ -27,9 +26,9 @@ class Document:
         self._scanned = False
         self._references = 0
         self._base_of: dict[int, str] = {}
-        self._resources: dict[str, Any] = {}
-        self._dynamic: dict[str, Any] = {}
-        self._found: dict[tuple[int, str], Any] = {}
+        self._resources: dict[str, object] = {}
+        self._dynamic: dict[str, object] = {}
+        self._found: dict[tuple[int, str], object] = {}
 
     @property
     def reference_count(self) -> int:
@@ -38,7 +37,7 @@ class Document:
             self._scan()
         return self._references
 
-    def references(self, schema: dict[str, Any]) -> list[Any]:
+    def references(self, schema: dict[str, object]) -> list[object]:
         """The schemas that the references of one schema lead to, those that are in the document."""
         found = []
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
@@ -68,7 +67,7 @@ class Document:
                 break
         return met
 
-    def _resolve(self, target: str, schema: dict[str, Any], keyword: str) -> Any:
+    def _resolve(self, target: str, schema: dict[str, object], keyword: str) -> object:
         if not self._scanned:
             self._scan()
         uri, fragment = urldefrag(_joined(self._base_of.get(id(schema), ""), target))
@@ -85,7 +84,7 @@ class Document:
         """Note each schema's base URI and every name by which it can be reached; without recursion, outermost first."""
         self._scanned = True
         self._resources[""] = self.root
-        met: list[tuple[Any, str]] = [(self.root, "")]
+        met: list[tuple[object, str]] = [(self.root, "")]
         for node, base in met:
             if isinstance(node, dict):
                 self._references += not REFERENCES.isdisjoint(node)
@@ -97,7 +96,7 @@ class Document:
             elif isinstance(node, list):
                 met.extend((member, base) for member in node if isinstance(member, (dict, list)))
 
-    def _named(self, node: dict[str, Any], base: str) -> str:
+    def _named(self, node: dict[str, object], base: str) -> str:
         own = node.get("$id", node.get("id") if self.legacy else None)
         here = base
         if isinstance(own, str) and not (self.legacy and "$ref" in node):
@@ -125,7 +124,7 @@ def _joined(base: str, uri: str) -> str:
         return uri
 
 
-def _at(resource: object, pointer: str) -> Any:
+def _at(resource: object, pointer: str) -> object:
     node = resource
     for token in pointer.split("/")[1:] if pointer else []:
         key = token.replace("~1", "/").replace("~0", "~")

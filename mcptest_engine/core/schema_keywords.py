@@ -7,7 +7,7 @@ Source: JSON Schema drafts 04 to 2020-12; which keywords the validator heeds in 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import did_you_mean
 from mcptest_engine.core.schema_document import OPAQUE, Document
@@ -81,7 +81,7 @@ def ineffective_parts(schema: object) -> Iterator[Ineffective]:
     """
     legacy, references = Document(schema).legacy, sorted(_references(schema))
     elsewhere = _ONLY_NEWER if legacy else _ONLY_OLDER
-    met: list[tuple[Any, tuple[str | int, ...]]] = [(schema, ())]
+    met: list[tuple[object, tuple[str | int, ...]]] = [(schema, ())]
     for node, path in met:  # which grows meanwhile
         if not isinstance(node, dict):
             continue

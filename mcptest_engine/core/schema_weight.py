@@ -32,7 +32,7 @@ def too_heavy(document: Document, value: object, *, patience: int = 1) -> bool:
     return scale.weigh(document.root, value, 0) > scale.heaviest
 
 
-def weight_check(schema: object) -> Callable[[Any], bool] | None:
+def weight_check(schema: object) -> Callable[[object], bool] | None:
     """What tells whether a value that a server sent is too much work to judge; None when no value ever is."""
     document = Document(schema)
     if document.reference_count == 0 or _containers_without_references(document) <= _MOST_WRITTEN_OUT:

@@ -272,7 +272,7 @@ def _read_quoted(text: str, at: int) -> tuple[str, int]:
     return str(key), found.end()
 
 
-def _spread(value: list[Any], segments: tuple[Segment, ...], depth: int) -> list[Any]:
+def _spread(value: list[object], segments: tuple[Segment, ...], depth: int) -> list[object]:
     rest = segments[depth + 1 :]
     if not rest:
         return list(value)
@@ -295,7 +295,7 @@ def _spread(value: list[Any], segments: tuple[Segment, ...], depth: int) -> list
     return Spread(out) if lacking else out
 
 
-def _entries(entry: object) -> Sequence[Any]:
+def _entries(entry: object) -> Sequence[object]:
     assert isinstance(entry, list)
     return entry
 
@@ -331,7 +331,7 @@ def _explain_root(found: object, missing: Segment) -> str:
     return _with_hint(words, missing, found)
 
 
-def _explain_object(place: str, found: dict[str, Any], missing: Segment) -> str:
+def _explain_object(place: str, found: dict[str, object], missing: Segment) -> str:
     if not found:
         return f"{place} is an empty object"
     keys = _keys_listed(list(found))
@@ -340,7 +340,7 @@ def _explain_object(place: str, found: dict[str, Any], missing: Segment) -> str:
     return f"{place} is an object; it has {keys}"
 
 
-def _explain_array(place: str, found: list[Any], missing: Segment) -> str:
+def _explain_array(place: str, found: list[object], missing: Segment) -> str:
     count = f"{len(found)} element{'' if len(found) == 1 else 's'}" if found else "no elements"
     if isinstance(missing, str):
         way = f"write `[{missing}]`" if missing.isdecimal() else "name one with `[0]`, or all with `[*]`"
@@ -348,7 +348,7 @@ def _explain_array(place: str, found: list[Any], missing: Segment) -> str:
     return f"{place} has {count}"
 
 
-def _with_hint(words: str, missing: str, found: dict[str, Any]) -> str:
+def _with_hint(words: str, missing: str, found: dict[str, object]) -> str:
     from mcptest_engine.core.sanitise import one_line  # only when something is to be said
 
     candidates = [key for key in list(found)[:1000] if len(key) <= _KEY_WIDTH]  # a hint is not worth minutes

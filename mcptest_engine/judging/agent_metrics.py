@@ -30,7 +30,7 @@ class Called(NamedTuple):
     """
 
     name: str
-    args: Mapping[str, Any] | None = None
+    args: Mapping[str, object] | None = None
     server: str | None = None
     distractor: bool = False
 

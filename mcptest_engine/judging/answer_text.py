@@ -18,7 +18,7 @@ _TEXT_READ = 1 << 20  # far more than is shown, however much of it is secret
 
 
 def error_clause(
-    target: Target, envelope: Mapping[str, object], redact: Callable[[Any], Any] | None = None
+    target: Target, envelope: Mapping[str, object], redact: Callable[[object], object] | None = None
 ) -> str | None:
     """The error, as a clause for the end of a failed assertion's message; None without one, or if the path is not about it.
 

@@ -78,7 +78,7 @@ def _can_be_judged(rule: Rule, envelope: Mapping[str, object]) -> bool:
     return rule.matcher is not _UNIQUE or not isinstance(resolve(parse_target(rule.target), envelope), Spread)
 
 
-def _assertion(rule: Rule, revision: str | None, envelope: Mapping[str, object]) -> dict[str, Any]:
+def _assertion(rule: Rule, revision: str | None, envelope: Mapping[str, object]) -> dict[str, object]:
     source = "MCP" if revision is None else f"MCP {revision}"
     message = f"{source}, {rule.section}: {rule.says}" if rule.section else rule.says
     if rule.matcher is _UNIQUE:
@@ -158,12 +158,12 @@ def _each(*required: str, **members: Mapping[str, object]) -> dict[str, Any]:
     return {"schema": {"items": {**item, "required": list(required)} if required else item}}
 
 
-def _entry(name: str) -> dict[str, Any]:
+def _entry(name: str) -> dict[str, object]:
     """A list of objects that have the member `name`, a text that is not empty."""
     return {"schema": {"items": {"type": "object", "required": [name], "properties": {name: _NAME}}}}
 
 
-def _nested(member: str, **members: Mapping[str, object]) -> dict[str, Any]:
+def _nested(member: str, **members: Mapping[str, object]) -> dict[str, object]:
     """A list of objects of which `member`, where it is there, is an object with members of these shapes."""
     return _each(**{member: {"type": "object", "properties": members}})
 
@@ -171,7 +171,7 @@ def _nested(member: str, **members: Mapping[str, object]) -> dict[str, Any]:
 _UNIQUE = {"schema": {"uniqueItems": True}}
 _ICONS = {"type": "array", "items": {"type": "object", "properties": {"src": _TEXT}, "required": ["src"]}}
 _AUDIENCE = {"type": "array", "items": {"enum": ["user", "assistant"]}}
-_ANNOTATED: Mapping[str, Mapping[str, Any]] = {
+_ANNOTATED: Mapping[str, Mapping[str, object]] = {
     "audience": _AUDIENCE,
     "priority": {"type": "number", "minimum": 0, "maximum": 1},
     "lastModified": _TEXT,

@@ -112,7 +112,7 @@ def aligned_difference(expected: Any, actual: Any) -> Difference | None:
     return None
 
 
-def align(left: list[Any], right: list[Any]) -> list[tuple[int | None, int | None]] | None:
+def align(left: list[object], right: list[object]) -> list[tuple[int | None, int | None]] | None:
     """The indexes of elements that belong together by their name, id or URI, in order; None beside what one list lacks.
 
     None where the elements have no such identity, or stand in another order.
@@ -171,7 +171,7 @@ def _same(left: object, right: object) -> bool:
     return numbers and left == right
 
 
-def _member_steps(left: dict[str, Any], right: dict[str, Any], *, subset: bool) -> Iterator[Step]:
+def _member_steps(left: dict[str, object], right: dict[str, object], *, subset: bool) -> Iterator[Step]:
     for key, value in left.items():
         yield key, value, right.get(key, NOTHING)
     if not subset:
@@ -180,7 +180,7 @@ def _member_steps(left: dict[str, Any], right: dict[str, Any], *, subset: bool) 
                 yield key, NOTHING, value
 
 
-def _elements(left: list[Any], right: list[Any], *, subset: bool) -> Iterator[Step]:
+def _elements(left: list[object], right: list[object], *, subset: bool) -> Iterator[Step]:
     yield from zip(range(len(left)), left, right, strict=False)
     if len(left) > len(right):
         yield len(right), left[len(right)], NOTHING
@@ -188,7 +188,7 @@ def _elements(left: list[Any], right: list[Any], *, subset: bool) -> Iterator[St
         yield len(left), NOTHING, right[len(left)]
 
 
-def _places(elements: list[Any], key: str) -> dict[str | int, int] | None:
+def _places(elements: list[object], key: str) -> dict[str | int, int] | None:
     """The index of each element by its identity; None where one has none, or two have the same."""
     found: dict[str | int, int] = {}
     for at, element in enumerate(elements):
@@ -200,8 +200,8 @@ def _places(elements: list[Any], key: str) -> dict[str | int, int] | None:
 
 
 def _paired(
-    left: list[Any], right: list[Any], pairs: list[tuple[int | None, int | None]]
-) -> Iterator[tuple[str | int, Any, Any, str | int]]:
+    left: list[object], right: list[object], pairs: list[tuple[int | None, int | None]]
+) -> Iterator[tuple[str | int, object, object, str | int]]:
     """Each pair as (index in the expected list, both elements, index in the actual one); of what is lacking, the other's."""
     for here, there in pairs:
         ours = NOTHING if here is None else left[here]
@@ -229,13 +229,13 @@ def _diff_lines(expected: object, actual: object, difference: Difference) -> lis
     return [f"--- expected at {difference.pointer or 'the top'}", "+++ actual", *sides]
 
 
-def _value_at(value: object, place: Sequence[str | int]) -> Any:
+def _value_at(value: object, place: Sequence[str | int]) -> object:
     for segment in place:
         value = _member(value, segment)
     return value
 
 
-def _member(value: object, segment: str | int) -> Any:
+def _member(value: object, segment: str | int) -> object:
     if isinstance(value, list):
         return value[segment] if isinstance(segment, int) and segment < len(value) else NOTHING
     return value.get(segment, NOTHING) if isinstance(value, dict) else NOTHING

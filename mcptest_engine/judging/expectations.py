@@ -17,14 +17,14 @@ from mcptest_engine.suite.items import ASSERT_SET, assertions_of, is_about_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    _Judge = Callable[[Mapping[str, Any]], bool | None]
+    _Judge = Callable[[Mapping[str, object]], bool | None]
 
-_SUCCESSES: tuple[Mapping[str, Any], ...] = (
+_SUCCESSES: tuple[Mapping[str, object], ...] = (
     {"result": {"content": []}, "error": None},
     {"result": {"content": [], "isError": False}, "error": None},
 )
-_TOOL_ERRORS: tuple[Mapping[str, Any], ...] = ({"result": {"content": [], "isError": True}, "error": None},)
-_PROTOCOL_ERRORS: tuple[Mapping[str, Any], ...] = (
+_TOOL_ERRORS: tuple[Mapping[str, object], ...] = ({"result": {"content": [], "isError": True}, "error": None},)
+_PROTOCOL_ERRORS: tuple[Mapping[str, object], ...] = (
     {"error": {"code": -32603, "message": "Internal error"}},
     {"error": {"code": -32000, "message": "Server error", "data": {}}},
 )

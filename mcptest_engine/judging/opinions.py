@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 class Opinions:
     """The opinions that one test needs. `waiting` holds the questions without an answer, in their order."""
 
-    def __init__(self, redact: Callable[[Any], Any]) -> None:
+    def __init__(self, redact: Callable[[object], Any]) -> None:
         self._redact = redact
         self._answers: dict[str, Answer] = {}
         self._used: dict[str, Answer] = {}

@@ -7,7 +7,7 @@ person accepts, rejects or skips it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.judging.differences import NOTHING, equal
 
@@ -29,7 +29,7 @@ class SnapshotStore:
         self,
         path: Path,
         *,
-        redact: Callable[[Any], Any] = lambda value: value,
+        redact: Callable[[object], object] = lambda value: value,
         update: bool = False,
         create: bool = False,
         keep_pending: bool = False,
@@ -39,8 +39,8 @@ class SnapshotStore:
         self._update = update
         self._create = create or update
         self._keep_pending = keep_pending or self._create
-        self._accepted: dict[str, Any] | None = None
-        self._pending: dict[str, Any] = {}
+        self._accepted: dict[str, object] | None = None
+        self._pending: dict[str, object] = {}
         self._changed = self._pending_changed = False
         self.taken: set[str] = set()
         self.untrusted: dict[str, str] = {}
@@ -113,7 +113,7 @@ class SnapshotStore:
             write_snapshots(pending_path(self.path), self._pending)
             self._pending_changed = False
 
-    def _values(self) -> dict[str, Any]:
+    def _values(self) -> dict[str, object]:
         if self._accepted is None:
             from mcptest_engine.workspace.snapshots import pending_path, read_snapshots
 

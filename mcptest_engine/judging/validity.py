@@ -176,7 +176,11 @@ def find_invalidity(
 
 
 def find_fault(
-    session: Session, method: str, answer: Mapping[str, object], output_schema: object, redact: Callable[[Any], Any]
+    session: Session,
+    method: str,
+    answer: Mapping[str, object],
+    output_schema: object,
+    redact: Callable[[object], object],
 ) -> str | None:
     """What is wrong with the answer to a request that no suite makes, in the words of a run; None where nothing is.
 

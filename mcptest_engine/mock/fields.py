@@ -77,21 +77,21 @@ class Fields:
         self._wrong(key, "a whole number" if least is None else f"a whole number of at least {least}", value)
         return None
 
-    def mapping(self, key: str) -> dict[str, Any] | None:
+    def mapping(self, key: str) -> dict[str, object] | None:
         value = self._member(key)
         if value is None or isinstance(value, dict):
             return value
         self._wrong(key, "a mapping", value)
         return None
 
-    def sequence(self, key: str) -> list[Any]:
+    def sequence(self, key: str) -> list[object]:
         value = self._member(key)
         if value is None or isinstance(value, list):
             return value or []
         self._wrong(key, "a list", value)
         return []
 
-    def _member(self, key: str, *, required: bool = False) -> Any:
+    def _member(self, key: str, *, required: bool = False) -> object:
         if key in self.members:
             value = self.members[key]
             if value is None:

@@ -96,7 +96,7 @@ def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> di
     return {"resultType": "complete", **cache, **result, "_meta": meta}
 
 
-def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[str, Any]:
+def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[str, object]:
     """The result of `server/discover`: revisions, capabilities and instructions."""
     told = {} if manifest.instructions is None else {"instructions": manifest.instructions}
     return {"supportedVersions": list(STATELESS_VERSIONS), "capabilities": capabilities, **told}

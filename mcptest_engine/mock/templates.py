@@ -15,7 +15,7 @@ from mcptest_engine.core.targets import Absent, Spread, TargetSyntaxError, parse
 
 Path = tuple[str | int, ...]
 Complain = Callable[[Path, str], None]
-Arguments = Mapping[str, Any]
+Arguments = Mapping[str, object]
 Template = Callable[..., Any]
 """`template(arguments, asked)`: the answer for a call's arguments and for the client's answer, which may be left out.
 
@@ -61,7 +61,7 @@ def compile_template(
 def constant(value: object) -> Template:
     """The same `value` for all arguments."""
 
-    def unchanging(_arguments: Arguments, _asked: object = ABSENT) -> Any:
+    def unchanging(_arguments: Arguments, _asked: object = ABSENT) -> object:
         return value
 
     return unchanging
@@ -120,7 +120,7 @@ def _unknown(expression: str, is_asked: bool, known: tuple[str, ...]) -> str:
 
 
 def _object(members: Mapping[str, Template]) -> Template:
-    def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
+    def expanded(arguments: Arguments, asked: object = ABSENT) -> object:
         values = ((key, member(arguments, asked)) for key, member in members.items())
         return {key: value for key, value in values if value is not ABSENT}
 
@@ -128,7 +128,7 @@ def _object(members: Mapping[str, Template]) -> Template:
 
 
 def _array(elements: list[Template]) -> Template:
-    def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
+    def expanded(arguments: Arguments, asked: object = ABSENT) -> object:
         values = (element(arguments, asked) for element in elements)
         return [value for value in values if value is not ABSENT]
 
@@ -136,7 +136,7 @@ def _array(elements: list[Template]) -> Template:
 
 
 def _mixed(pieces: list[str | Template]) -> Template:
-    def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
+    def expanded(arguments: Arguments, asked: object = ABSENT) -> object:
         return "".join(piece if isinstance(piece, str) else _spell(piece(arguments, asked)) for piece in pieces)
 
     return expanded

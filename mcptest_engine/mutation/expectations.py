@@ -89,7 +89,7 @@ class _Answer:
                 if name in error and self._is_stable(("error", name), error[name]):
                     yield self._row(("error", name), {"exact": error[name]})
 
-    def _of_block(self, path: Path, block: dict[str, Any]) -> Iterator[Killer]:
+    def _of_block(self, path: Path, block: dict[str, object]) -> Iterator[Killer]:
         for name, value in block.items():
             here = (*path, name)
             if name == "text" and isinstance(value, str):
@@ -120,7 +120,7 @@ class _Answer:
         if not is_whole and not self._is_declared(path):
             yield from self._shapes(path)
 
-    def _of_members(self, path: Path, value: dict[str, Any], part: object) -> Iterator[Killer]:
+    def _of_members(self, path: Path, value: dict[str, object], part: object) -> Iterator[Killer]:
         """The short members together, each long one by itself."""
         stable = part if isinstance(part, dict) else {}
         short = {name: one for name, one in stable.items() if _size(one) <= MOST_CHARACTERS // 5}
@@ -155,7 +155,7 @@ class _Answer:
         elif items and isinstance(items[0], (dict, list)):
             yield from self._of_value((*path, 0), items[0])
 
-    def _stable_part(self, path: Path, value: object) -> Any:
+    def _stable_part(self, path: Path, value: object) -> object:
         """The value without what may not be pinned; MISSING where nothing is left of it."""
         if path in self.recorded.volatile:
             return MISSING
@@ -251,7 +251,7 @@ class _Answer:
         return Killer(path, {**row, "matcher": untemplated(matcher)}, column=column, is_shape=is_shape)
 
 
-def _contains(wanted: list[str], lines: list[str]) -> dict[str, Any]:
+def _contains(wanted: list[str], lines: list[str]) -> dict[str, object]:
     ordered = [line for line in lines if line in wanted]
     ordered = list(dict.fromkeys(ordered))
     return {"contains": ordered[0]} if len(ordered) == 1 else {"contains-all": ordered}

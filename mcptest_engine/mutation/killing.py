@@ -26,7 +26,7 @@ from mcptest_engine.suite.yaml_text import Unwritable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-Assertion = dict[str, Any]
+Assertion = dict[str, object]
 Envelope = Mapping[str, Any]
 MOST_LOOKED_AT = 200
 _ENDING = 40
@@ -104,7 +104,7 @@ class Killing:
                     weaker.append(Killer(path, row))
         yield from weaker
 
-    def _matchers(self, path: Path, value: object, other: object) -> Iterator[tuple[bool, dict[str, Any]]]:
+    def _matchers(self, path: Path, value: object, other: object) -> Iterator[tuple[bool, dict[str, object]]]:
         """Matchers for the true value at a path, and whether each pins it."""
         if value is MISSING:
             yield True, {"not": {"exact": other}} if isinstance(other, bool) else {"exists": False}
@@ -168,7 +168,7 @@ def _judged_part(envelope: Envelope) -> dict[str, Any]:
     return {key: envelope[key] for key in keys if envelope.get(key) is not None}
 
 
-def differing_paths(one: object, other: object, above: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+def differing_paths(one: object, other: object, above: Path = ()) -> Iterator[tuple[Path, object, object]]:
     """Where two values at the path `above` differ: their leaves and the containers around them, the shallow ones first."""
     waiting: deque[tuple[Path, Any, Any]] = deque([(above, one, other)])
     looked_at = 0

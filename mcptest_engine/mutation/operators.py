@@ -41,7 +41,7 @@ Answer = dict[str, Any]
 AGENT = "agent"
 """In the place of a method: the answer is the trace of an agent test, `{"final_response", "tool_calls"}`."""
 UNKNOWN_TYPE = "x-unknown"
-ERROR_ANSWER: dict[str, Any] = {"error": {"code": -32603, "message": "Internal error"}}
+ERROR_ANSWER: dict[str, object] = {"error": {"code": -32603, "message": "Internal error"}}
 MOST_NUMBERS_IN_TEXT = 5
 MOST_ITEMS = 20
 """Of a longer list only so many items are changed one by one: the others are like them."""
@@ -119,7 +119,7 @@ class Source(NamedTuple):
 
     method: str
     answer: Answer
-    others: tuple[Any, ...] = ()
+    others: tuple[object, ...] = ()
     output_schema: Judge | None = None
 
 
@@ -131,28 +131,28 @@ class Operator(NamedTuple):
     name: str
     about: str
     example: str
-    of_value: Callable[[Site], Iterator[Any]] | None = None
-    of_answer: Callable[[Source], Iterator[tuple[Path, Any]]] | None = None
+    of_value: Callable[[Site], Iterator[object]] | None = None
+    of_answer: Callable[[Source], Iterator[tuple[Path, object]]] | None = None
 
 
-def _flip_is_error(source: Source) -> Iterator[tuple[Path, Any]]:
+def _flip_is_error(source: Source) -> Iterator[tuple[Path, object]]:
     result = source.answer.get("result")
     if source.method == "tools/call" and isinstance(result, dict):
         yield ("result", "isError"), result.get("isError") is not True
 
 
-def _give_stale_answer(source: Source) -> Iterator[tuple[Path, Any]]:
+def _give_stale_answer(source: Source) -> Iterator[tuple[Path, object]]:
     result = source.answer.get("result", MISSING)
     if result is not MISSING:
         yield from ((("result",), other) for other in source.others[:1])
 
 
-def _give_error(source: Source) -> Iterator[tuple[Path, Any]]:
+def _give_error(source: Source) -> Iterator[tuple[Path, object]]:
     if "result" in source.answer:
         yield (), ERROR_ANSWER
 
 
-def _set_unknown_type(source: Source) -> Iterator[tuple[Path, Any]]:
+def _set_unknown_type(source: Source) -> Iterator[tuple[Path, object]]:
     result, key = source.answer.get("result"), BLOCK_LISTS.get(source.method)
     blocks = result.get(key) if isinstance(result, dict) and key is not None else None
     if not isinstance(blocks, list) or not blocks or not isinstance(blocks[0], dict):
@@ -164,7 +164,7 @@ def _set_unknown_type(source: Source) -> Iterator[tuple[Path, Any]]:
         yield ("result", key, 0, "type"), UNKNOWN_TYPE
 
 
-def _break_output_schema(source: Source) -> Iterator[tuple[Path, Any]]:
+def _break_output_schema(source: Source) -> Iterator[tuple[Path, object]]:
     """The first of some wrong values that the declared schema refuses."""
     result = source.answer.get("result")
     content = result.get("structuredContent") if isinstance(result, dict) else None
@@ -177,12 +177,12 @@ def _break_output_schema(source: Source) -> Iterator[tuple[Path, Any]]:
             return
 
 
-def _drop_member(site: Site) -> Iterator[Any]:
+def _drop_member(site: Site) -> Iterator[object]:
     if site.is_member and site.kind in (Kind.DATA, Kind.IGNORED):
         yield MISSING
 
 
-def _change_type(site: Site) -> Iterator[Any]:
+def _change_type(site: Site) -> Iterator[object]:
     """As servers get it wrong: a number or boolean as text, anything else in a list, a list in an object."""
     if site.kind is not Kind.DATA:
         return
@@ -195,12 +195,12 @@ def _change_type(site: Site) -> Iterator[Any]:
             yield [site.value]
 
 
-def _set_null(site: Site) -> Iterator[Any]:
+def _set_null(site: Site) -> Iterator[object]:
     if site.kind is Kind.DATA and site.value is not None and not isinstance(site.value, (dict, list)):
         yield None
 
 
-def _flip_boolean(site: Site) -> Iterator[Any]:
+def _flip_boolean(site: Site) -> Iterator[object]:
     if isinstance(site.value, bool):
         yield not site.value
 
@@ -222,19 +222,19 @@ def _of_number(change: Callable[[Any], Any]) -> Callable[[Site], Iterator[Any]]:
     return make
 
 
-def _empty_text(site: Site) -> Iterator[Any]:
+def _empty_text(site: Site) -> Iterator[object]:
     if isinstance(site.value, str):
         yield ""
 
 
-def _truncate_text(site: Site) -> Iterator[Any]:
+def _truncate_text(site: Site) -> Iterator[object]:
     """The first half; base64 in whole groups, so that it stays base64."""
     if isinstance(site.value, str):
         half = len(site.value) // 2
         yield site.value[: half - half % 4 if site.kind is Kind.MEDIA else half]
 
 
-def _swap_items(site: Site) -> Iterator[Any]:
+def _swap_items(site: Site) -> Iterator[object]:
     """The first item and the next that differs from it."""
     items = site.value
     if isinstance(items, list):
@@ -243,7 +243,7 @@ def _swap_items(site: Site) -> Iterator[Any]:
             yield [items[other], *items[1:other], items[0], *items[other + 1 :]]
 
 
-def _drop_last_item(site: Site) -> Iterator[Any]:
+def _drop_last_item(site: Site) -> Iterator[object]:
     if isinstance(site.value, list):
         yield site.value[:-1]
 
@@ -380,7 +380,7 @@ def sites_of(source: Source, copies: Sequence[Copy] = ()) -> Iterator[Site]:
                 yield Site(("result", key), value, Kind.VALUE)
 
 
-def _block_list_sites(path: Path, blocks: list[Any], copied: Collection[int]) -> Iterator[Site]:
+def _block_list_sites(path: Path, blocks: list[object], copied: Collection[int]) -> Iterator[Site]:
     """The blocks of a result but for the copies of its structured content, which change with that."""
     if not copied:
         yield Site(path, blocks, Kind.VALUE)

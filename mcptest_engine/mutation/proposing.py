@@ -102,7 +102,7 @@ class _Place(NamedTuple):
 
     block: str
     name: str
-    was: Any
+    was: object
 
     @classmethod
     def of(cls, test: MutatedTest, text: SuiteText) -> _Place | None:

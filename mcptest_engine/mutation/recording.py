@@ -71,7 +71,7 @@ class Called(NamedTuple):
 
     server: str
     tool: str
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     answer: Answer
     validity: Validity | None
 
@@ -402,7 +402,7 @@ def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -
     return frozenset(found | (lists & inside - steady))
 
 
-def _is_same_list(one: list[Any], other: object) -> bool:
+def _is_same_list(one: list[object], other: object) -> bool:
     """Whether two lists have as many items, and not the same ones in another order."""
     if not isinstance(other, list) or len(one) != len(other):
         return False
@@ -423,12 +423,12 @@ def is_likely_volatile(path: Path, value: object, asked: frozenset[str]) -> bool
 def _with_other_answers(tests: Iterable[RecordedTest]) -> list[RecordedTest]:
     """The tests, each answer with those that other calls of the same tool got."""
     tests = list(tests)
-    known: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    known: dict[tuple[str, str, str], list[object]] = defaultdict(list)
     for answer in (one for test in tests for one in test.answers):
         if "result" in answer.source.answer:
             known[_target_of(answer)].append(answer.source.answer["result"])
 
-    def others(answer: Recorded) -> Iterator[Any]:
+    def others(answer: Recorded) -> Iterator[object]:
         own = answer.source.answer.get("result")
         yield from (result for result in known[_target_of(answer)] if not equal(result, own))
 

@@ -239,7 +239,9 @@ class Replay:
             seed=self.seed,
         )
 
-    def judge(self, test: RecordedTest, recorded: Recorded, answer: Answer) -> tuple[Outcome | None, Mapping[str, Any]]:
+    def judge(
+        self, test: RecordedTest, recorded: Recorded, answer: Answer
+    ) -> tuple[Outcome | None, Mapping[str, object]]:
         """The outcome of the test where `recorded` had been `answer`, None where nobody knows; and the envelope by then."""
         if recorded.call is not None:
             walked = self._runner.run(self._walk(test, recorded.call, answer))
@@ -284,7 +286,7 @@ class Replay:
 
     def _mutants(self, test: RecordedTest, drawn: Sequence[tuple[Recorded, Change]]) -> Iterator[Mutant]:
         """Judge them. What kills a survivor is tried first on the next ones."""
-        true: dict[int, Mapping[str, Any]] = {}
+        true: dict[int, Mapping[str, object]] = {}
         killers: dict[int, list[Killer]] = defaultdict(list)
         for recorded, change in drawn:
             outcome, wrong = self.judge(test, recorded, apply(recorded.source.answer, change))
@@ -396,6 +398,6 @@ def _call_key(server: str, tool: str, args: Mapping[str, object]) -> str:
     return json.dumps([server, tool, args], sort_keys=True, default=str)
 
 
-def _as_it_is(value: object) -> Any:
+def _as_it_is(value: object) -> object:
     """No message of a replay is shown, so that nothing in it has to be redacted."""
     return value

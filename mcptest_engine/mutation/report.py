@@ -110,7 +110,7 @@ def join_reports(reports: Sequence[Mapping[str, Any]], *, broken: Sequence[str] 
     }
 
 
-def _score_json(score: Score) -> dict[str, Any]:
+def _score_json(score: Score) -> dict[str, object]:
     share, interval = score.share, score.interval
     return {
         "score": None if share is None else round(share, 4),
@@ -126,7 +126,7 @@ def _counts(mutants: Sequence[Mutant]) -> dict[str, int]:
     }
 
 
-def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, Any]:
+def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, object]:
     change, recorded = mutant.change, mutant.recorded
     name = next((part for part in reversed(change.path) if isinstance(part, str)), "")
     before, after = (_redacted(name, value, redact) for value in (change.before, change.after))
@@ -169,7 +169,7 @@ def _redacted(name: str, value: object, redact: Redact) -> Any:
     return held.get(name, next(iter(held.values()), None))
 
 
-def _clipped(value: object) -> Any:
+def _clipped(value: object) -> object:
     text = show(value, LONGEST_VALUE)
     return value if len(text) < LONGEST_VALUE else text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import counted
@@ -62,7 +62,7 @@ def diff_markdown(compared: Compared) -> str:
     return "\n\n".join([f"## Catalog: {sums(compared)}", *sections]) + "\n"
 
 
-def diff_json(compared: Compared) -> dict[str, Any]:
+def diff_json(compared: Compared) -> dict[str, object]:
     """`verdict` is "breaking", "unknown", "compatible" or "same"."""
     counts = {impact.value: compared.count(impact) for impact in Impact}
     verdict = next((impact.value for impact in Impact if counts[impact.value]), "same")

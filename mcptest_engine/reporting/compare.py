@@ -65,7 +65,7 @@ class Pair:
         return out
 
 
-def _side(test: TestResult) -> dict[str, Any]:
+def _side(test: TestResult) -> dict[str, object]:
     told: dict[str, Any] = {"verdict": test.verdict.value, "duration_ms": test.duration_ms}
     told |= {"message": test.message} if test.message is not None else {}
     told |= {"flaky": True} if test.flaky else {}
@@ -130,7 +130,7 @@ def _flags(record: RunRecord) -> str:
     return one_line(f"`{' '.join(record.flags)}`", 200) if record.flags else "no flags"
 
 
-def _run_json(record: RunRecord) -> dict[str, Any]:
+def _run_json(record: RunRecord) -> dict[str, object]:
     out: dict[str, Any] = {
         "run_id": record.run_id,
         "started_at": record.started_at,

@@ -25,7 +25,7 @@ def evidence_of(
     reproducible: bool,
     severity_counts: Mapping[str, int] | None = None,
     security_bytes: bytes | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The document. `severity_counts` and `security_bytes` are of a `mcptest security --format json`, None without one."""
     revisions = sorted({server.protocol_version for server in record.servers if server.protocol_version})
     digests = {"record": _digest(record_bytes)}
@@ -73,7 +73,7 @@ def evidence_of(
     }
 
 
-def _server_identity(server: ServerRecord) -> dict[str, Any]:
+def _server_identity(server: ServerRecord) -> dict[str, object]:
     return {
         "name": server.name,
         "transport": server.transport,

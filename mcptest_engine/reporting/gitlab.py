@@ -9,7 +9,7 @@ Source: GitLab, "Code Quality report format".
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.safe_json import safe_json
@@ -35,7 +35,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
     return "[\n" + ",\n".join(f"  {entry}" for entry in entries) + "\n]\n" if entries else "[]\n"
 
 
-def _issues(record: RunRecord) -> Iterator[dict[str, Any]]:
+def _issues(record: RunRecord) -> Iterator[dict[str, object]]:
     reason = facts.run_reason(record)
     unchecked = [told] if (told := facts.unchecked_text(record)) else []
     warnings = hook_facts.other_warnings(record)
@@ -53,7 +53,7 @@ def _issues(record: RunRecord) -> Iterator[dict[str, Any]]:
             yield _issue(record, test)
 
 
-def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: str = "") -> dict[str, Any]:
+def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: str = "") -> dict[str, object]:
     """What is no test's own, at the first line of the suite."""
     place = facts.file_in_repository(record.source, record.suite.path)
     return {
@@ -65,7 +65,7 @@ def _of_run(record: RunRecord, told: str, check: str, severity: str, *, title: s
     }
 
 
-def _issue(record: RunRecord, test: TestResult) -> dict[str, Any]:
+def _issue(record: RunRecord, test: TestResult) -> dict[str, object]:
     written, at = facts.place_of(test)
     name, file, line = one_line(test.name), facts.file_in_repository(record.source, written), max(at, 1)
     return {

@@ -5,7 +5,7 @@ All text given here is one line and sanitised: what a judge says may quote whate
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -80,7 +80,7 @@ def _judgement_line(what: str, came_to: str, row: Mapping[str, object]) -> str:
     return f"{head}, {reasoning}" if reasoning and came_to else f"{head}: {reasoning}" if reasoning else head
 
 
-def _judgement_rows(judgement: Mapping[str, object], name: str) -> Iterable[Mapping[str, Any]]:
+def _judgement_rows(judgement: Mapping[str, object], name: str) -> Iterable[Mapping[str, object]]:
     rows = judgement.get(name)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else ()
 

@@ -43,7 +43,7 @@ class Span:
     status: str
     duration_ms: float | None = None
     start_ms: float | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, object] = field(default_factory=dict)
 
 
 def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - every format takes both
@@ -56,7 +56,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
     return "".join(f"{safe_json(_span_json(span, record.run_id, trace_id, start))}\n" for span in _spans(record))
 
 
-def _span_json(span: Span, run_id: str, trace_id: str, start: datetime | None) -> dict[str, Any]:
+def _span_json(span: Span, run_id: str, trace_id: str, start: datetime | None) -> dict[str, object]:
     out: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "trace_id": trace_id,
@@ -89,7 +89,7 @@ def _time(start: datetime, milliseconds: float) -> str | None:
 
 def _spans(record: RunRecord) -> Iterator[Span]:
     totals = record.totals.to_json()
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         "mcptest.run.id": one_line(record.run_id),
         **{f"mcptest.run.{name}": count for name, count in totals.items()},
         "mcptest.run.verdict": record.verdict.value,
@@ -195,7 +195,7 @@ def _conversations(test: TestResult, place: str) -> Iterator[Span]:
         yield from _agent_spans(test.trace, f"{place}\0agent", parent=place, status=status, start_ms=start)
 
 
-def _test_attributes(test: TestResult) -> dict[str, Any]:
+def _test_attributes(test: TestResult) -> dict[str, object]:
     out: dict[str, Any] = {
         "mcptest.test.name": one_line(test.name),
         "mcptest.test.status": test.verdict.value,
@@ -235,7 +235,7 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
     for node_id, node in _mapping(_mapping(test.trace).get("nodes")).items():
         node = _mapping(node)
         own = f"{place}\0node\0{node_id}"
-        attributes: dict[str, Any] = {
+        attributes: dict[str, object] = {
             **_tool_attributes(node.get("tool"), node.get("server")),
             "mcptest.node.id": one_line(str(node_id)),
             "mcptest.node.status": one_line(str(node.get("status"))),
@@ -334,7 +334,7 @@ def _agent_spans(
 
 
 def _turn_spans(
-    turns: list[Mapping[str, Any]], answers: Mapping[int, int], trace: Mapping[str, Any], place: str
+    turns: list[Mapping[str, object]], answers: Mapping[int, int], trace: Mapping[str, object], place: str
 ) -> Iterator[Span]:
     """The answers of the model, each with the messages since the answer before as its input."""
     system_prompt = _mapping(trace.get("conversation")).get("system_prompt")
@@ -361,7 +361,7 @@ def _turn_spans(
         sent, after_last = [], at + 1
 
 
-def _numbered(turns: list[Mapping[str, Any]], trace: Mapping[str, object]) -> dict[int, int]:
+def _numbered(turns: list[Mapping[str, object]], trace: Mapping[str, object]) -> dict[int, int]:
     """The places of the model's answers with their numbers; in a shortened trace, the last ones are counted from the end."""
     spoken = [at for at, turn in enumerate(turns) if turn.get("role") in (None, "assistant")]
     total = trace.get("turns")
@@ -416,7 +416,7 @@ def _name_text(name: object) -> str:
     return one_line(str(name), 200) if name is not None else "call"
 
 
-def _value_attributes(side: str, value: object) -> dict[str, Any]:
+def _value_attributes(side: str, value: object) -> dict[str, object]:
     """`input.value` or `output.value` with its type; {} where there is none. A long one is cut, and says so."""
     if value is None:
         return {}
@@ -427,25 +427,25 @@ def _value_attributes(side: str, value: object) -> dict[str, Any]:
     return {f"{side}.value": text[:VALUE_LIMIT], f"{side}.mime_type": kind, **clipped}
 
 
-def _model(name: object) -> dict[str, Any]:
+def _model(name: object) -> dict[str, object]:
     return {"llm.model_name": one_line(name, 200)} if isinstance(name, str) else {}
 
 
-def _tokens(tokens: object) -> dict[str, Any]:
+def _tokens(tokens: object) -> dict[str, object]:
     names = {"total": "total", "input": "prompt", "output": "completion"}
     counts = {name: _number_or_none(_mapping(tokens).get(key)) for key, name in names.items()}
     return {f"llm.token_count.{name}": count for name, count in counts.items() if count is not None}
 
 
-def _usage(node: Mapping[str, object]) -> dict[str, Any]:
+def _usage(node: Mapping[str, object]) -> dict[str, object]:
     return {
         **_model(node.get("model")),
         **_usage_attributes(_number_or_none(node.get("tokens")), _number_or_none(node.get("cost_usd"))),
     }
 
 
-def _usage_attributes(tokens: float | None, cost_usd: float | None) -> dict[str, Any]:
-    total: dict[str, Any] = {} if tokens is None else {"llm.token_count.total": tokens}
+def _usage_attributes(tokens: float | None, cost_usd: float | None) -> dict[str, object]:
+    total: dict[str, object] = {} if tokens is None else {"llm.token_count.total": tokens}
     return total if cost_usd is None else {**total, "llm.cost.total": cost_usd}
 
 
@@ -453,7 +453,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

@@ -52,7 +52,7 @@ def _shallow() -> Validator:
     """Holds for what is not nested too deep: looking at every value from Python is a tenth of the time of a merge."""
     from mcptest_engine.core.schemas import compile_schema
 
-    levels: dict[str, Any] = {str(_DEEPEST): {"not": {"type": ["object", "array"]}}}
+    levels: dict[str, object] = {str(_DEEPEST): {"not": {"type": ["object", "array"]}}}
     for level in range(_DEEPEST):
         below = {"$ref": f"#/$defs/{level + 1}"}
         levels[str(level)] = {"additionalProperties": below, "items": below}

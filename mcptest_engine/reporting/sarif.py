@@ -59,7 +59,7 @@ def sarif_log(
     rules: Sequence[SarifRule],
     results: Sequence[SarifResult],
     more: Mapping[str, object] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The whole log, to be written as JSON. `more` are further members of its run."""
     index = {rule.id: at for at, rule in enumerate(rules)}
     driver = {"name": "mcptest", "version": version, "rules": [_rule(rule) for rule in rules]}
@@ -72,7 +72,7 @@ def sarif_log(
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(rule: SarifRule) -> dict[str, Any]:
+def _rule(rule: SarifRule) -> dict[str, object]:
     return {
         "id": rule.id,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
@@ -83,7 +83,7 @@ def _rule(rule: SarifRule) -> dict[str, Any]:
     }
 
 
-def _rule_properties(rule: SarifRule) -> dict[str, Any]:
+def _rule_properties(rule: SarifRule) -> dict[str, object]:
     if not rule.is_security:
         return {"tags": ["test", "mcp"]}
     return {"tags": ["security", "mcp"], "security-severity": _SCORES[rule.severity]}
@@ -94,8 +94,8 @@ def plain(text: str) -> str:
     return _LINK.sub(r"\\[\1\\]", text)
 
 
-def _result_json(result: SarifResult, index: dict[str, int]) -> dict[str, Any]:
-    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": result.place, "kind": result.member}]}
+def _result_json(result: SarifResult, index: dict[str, int]) -> dict[str, object]:
+    location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": result.place, "kind": result.member}]}
     if result.file is not None:
         uri = quote(PurePath(result.file).as_posix().encode("utf-8", "replace"))
         region = {"startLine": max(result.line, 1)}
@@ -114,5 +114,5 @@ def _result_json(result: SarifResult, index: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _suppression(reason: str) -> dict[str, Any]:
+def _suppression(reason: str) -> dict[str, object]:
     return {"kind": "external", "status": "accepted", "justification": reason}

@@ -7,7 +7,7 @@ Source: OASIS SARIF 2.1.0, sections 3.20 (invocation) and 3.58 (notification).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.core.safe_json import safe_json
@@ -85,7 +85,7 @@ def _sarif_result(record: RunRecord, test: TestResult, options: RenderOptions) -
     )
 
 
-def _run_members(record: RunRecord) -> dict[str, Any]:
+def _run_members(record: RunRecord) -> dict[str, object]:
     reason = facts.run_reason(record)
     told = [] if reason is None else [_notification("error", reason)]
     if unchecked := facts.unchecked_text(record):
@@ -95,7 +95,7 @@ def _run_members(record: RunRecord) -> dict[str, Any]:
         for hook in hook_facts.hook_failures(record)
     ]
     told += [_notification("warning", warning) for warning in hook_facts.other_warnings(record)]
-    invocation: dict[str, Any] = {"executionSuccessful": reason is None and not hook_facts.failed_hooks(record)}
+    invocation: dict[str, object] = {"executionSuccessful": reason is None and not hook_facts.failed_hooks(record)}
     invocation["exitCode"] = record.exit_code
     if told:
         invocation["toolExecutionNotifications"] = told
@@ -106,5 +106,5 @@ def _run_members(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _notification(level: str, text: str) -> dict[str, Any]:
+def _notification(level: str, text: str) -> dict[str, object]:
     return {"level": level, "message": {"text": plain(text)}}

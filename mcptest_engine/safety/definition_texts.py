@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from mcptest_engine.core.values import dataclass
 
@@ -77,7 +76,7 @@ def _key_text(key: str, where: str, argument: str | None) -> Iterator[Text]:
 
 
 def _schema_texts(top: object, member: str) -> Iterator[Text]:
-    stack: list[tuple[Any, str, str | None, int]] = [(top, member, None, 0)]
+    stack: list[tuple[object, str, str | None, int]] = [(top, member, None, 0)]
     visited = 0
     while stack and visited < MOST_NODES:
         node, where, argument, depth = stack.pop()
@@ -88,7 +87,7 @@ def _schema_texts(top: object, member: str) -> Iterator[Text]:
             if node:
                 yield Text(where, node, argument=argument)
         elif isinstance(node, Mapping) and depth <= MOST_DEPTH:
-            below: list[tuple[Any, str, str | None, int]] = []
+            below: list[tuple[object, str, str | None, int]] = []
             for key, value in node.items():
                 place = f"{where}.{key}"
                 if key in _NAMED_SCHEMAS and isinstance(value, Mapping):
@@ -107,7 +106,7 @@ def _schema_texts(top: object, member: str) -> Iterator[Text]:
 
 
 def _value_texts(value: object, where: str, argument: str | None) -> Iterator[Text]:
-    stack: list[tuple[Any, str, int]] = [(value, where, 0)]
+    stack: list[tuple[object, str, int]] = [(value, where, 0)]
     visited = 0
     while stack and visited < MOST_NODES:
         node, place, depth = stack.pop()

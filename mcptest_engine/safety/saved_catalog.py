@@ -7,7 +7,6 @@ a snapshot with `servers`. Files are read by the caller.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.safety.tool_surface import Surface
@@ -41,7 +40,7 @@ def sections_in(document: object) -> frozenset[str]:
     return frozenset(key for key in (*_LISTS, "instructions") if document.get(key) is not None)
 
 
-def _servers(servers: object, file: str) -> list[tuple[str, Any]]:
+def _servers(servers: object, file: str) -> list[tuple[str, object]]:
     if isinstance(servers, list) and all(
         isinstance(one, Mapping) and isinstance(one.get("name"), str) for one in servers
     ):
@@ -72,7 +71,7 @@ def _surface(held: object, what: str) -> Surface:
     )
 
 
-def _catalog_entries(listed: object, what: str) -> tuple[Mapping[str, Any], ...]:
+def _catalog_entries(listed: object, what: str) -> tuple[Mapping[str, object], ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list):

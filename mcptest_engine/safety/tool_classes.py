@@ -151,7 +151,7 @@ def class_of(descriptors: Iterable[Mapping[str, object]]) -> ToolClass:
     return max(map(classify, descriptors), key=lambda tool_class: tool_class.severity)
 
 
-def descriptors_by_name(tools: Iterable[object]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+def descriptors_by_name(tools: Iterable[object]) -> dict[str, tuple[Mapping[str, object], ...]]:
     """What `tools/list` sent by the name of the tool, in its order; what is no descriptor with a name is left out."""
     found: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for tool in tools:

@@ -49,7 +49,7 @@ class Surface:
     tools: tuple[Mapping[str, Any], ...] = ()
     prompts: tuple[Mapping[str, Any], ...] = ()
     resources: tuple[Mapping[str, Any], ...] = ()
-    templates: tuple[Mapping[str, Any], ...] = ()
+    templates: tuple[Mapping[str, object], ...] = ()
     instructions: str | None = None
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.workspace.workspace import Workspace
 
-    _Row = tuple[str, str, float, str | None, Mapping[str, Any] | None, str | None]
+    _Row = tuple[str, str, float, str | None, Mapping[str, object] | None, str | None]
 
 MOST_RUNS = 200
 """How many of a suite's newest runs are looked through for one test."""

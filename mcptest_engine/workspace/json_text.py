@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any
 
 _PIECE = 1 << 20
 _BATCH = 512
@@ -56,9 +55,9 @@ def json_pieces(value: object) -> Iterator[bytes]:
         yield to_json_bytes(value)
 
 
-def member_pieces(members: dict[str, Any]) -> Iterator[bytes]:
+def member_pieces(members: dict[str, object]) -> Iterator[bytes]:
     """The bytes of `to_json_bytes` in pieces, for a mapping in which an iterator may stand where JSON has an array."""
-    opening, plain = b"{", dict[str, Any]()
+    opening, plain = b"{", dict[str, object]()
     for key, value in members.items():
         if not isinstance(value, Iterator):
             plain[key] = value
@@ -75,7 +74,7 @@ def member_pieces(members: dict[str, Any]) -> Iterator[bytes]:
     yield opening + to_json_bytes(plain)[1:] if plain else b"}" if members else b"{}"
 
 
-def _batches(members: dict[str, Any]) -> Iterator[list[tuple[str, Any]]]:
+def _batches(members: dict[str, object]) -> Iterator[list[tuple[str, object]]]:
     items = iter(members.items())
     while batch := list(islice(items, _BATCH)):
         yield batch
@@ -106,7 +105,7 @@ def is_small(value: object, limit: int) -> bool:
     return True
 
 
-def _batch_pieces(batch: dict[str, Any] | list[Any]) -> Iterator[bytes]:
+def _batch_pieces(batch: dict[str, object] | list[object]) -> Iterator[bytes]:
     """The members of a few hundred, at once where they are small: a million numbers one by one take seconds."""
     if is_small(batch, _PIECE):
         yield to_json_bytes(batch)[1:-1]

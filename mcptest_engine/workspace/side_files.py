@@ -41,7 +41,7 @@ class SideFiles:
             return output if len(data) <= LARGEST_INSIDE else self._put((data,), name)
         return self._put(json_pieces(output), name)
 
-    def _put(self, pieces: Iterable[bytes], name: str) -> dict[str, Any]:
+    def _put(self, pieces: Iterable[bytes], name: str) -> dict[str, object]:
         counted = _Counted(pieces)
         place: str | None = None
         if self.problem is None:

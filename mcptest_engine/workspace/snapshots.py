@@ -99,7 +99,7 @@ def dump_values(values: Mapping[str, object]) -> str:
         return _dump(values, yaml.SafeDumper)
 
 
-def load_values(text: str) -> Any:
+def load_values(text: str) -> object:
     """The value that a text of `dump_values` stands for."""
     return _load(text)
 
@@ -117,7 +117,7 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-def _load(text: str) -> Any:
+def _load(text: str) -> object:
     import yaml
 
     try:

@@ -45,7 +45,7 @@ class Source:
         except OSError:
             self._process = None
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, object]:
         """{repo, branch, commit, dirty}; each null where unknown. `repo` is origin's URL without credentials.
 
         `path` is there where `root` lies below the top of the checkout: it leads from there to `root`.
@@ -54,7 +54,7 @@ class Source:
             self._state = self._read()
         return self._state
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> dict[str, object]:
         if self._process is None:
             return dict(UNKNOWN)
         try:
@@ -69,7 +69,7 @@ class Source:
         return {"repo": _origin(self._top / ".git" / "config"), **_parsed(text), **path}
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str) -> dict[str, object]:
     branch: str | None = None
     commit: str | None = None
     dirty = False

@@ -151,7 +151,7 @@ class Workspace:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
         self._held[run_id] = held
 
-    def _save_run(self, record_json: dict[str, Any], *, flush: bool) -> Path:
+    def _save_run(self, record_json: dict[str, object], *, flush: bool) -> Path:
         path = self.runs_dir / f"{record_json['run_id']}.json"
         try:
             self.make_runs_dir()
@@ -244,14 +244,14 @@ class Workspace:
                     verdicts.setdefault(str(test.get("id")), str(test.get("verdict")))
         return verdicts
 
-    def recent_runs(self, suite_path: str, *, most_bytes: int | None = None) -> Iterator[dict[str, Any]]:
+    def recent_runs(self, suite_path: str, *, most_bytes: int | None = None) -> Iterator[dict[str, object]]:
         """The newest 20 records of the suite with this path (as `relative` gives it), the newest first.
 
         They have at most `most_bytes` together; one that is larger by itself is passed by.
         """
         return islice(self._runs_of(suite_path, most_bytes), _RUNS_REMEMBERED)
 
-    def last_run(self, suite_path: str) -> dict[str, Any] | None:
+    def last_run(self, suite_path: str) -> dict[str, object] | None:
         """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
         return next(self._runs_of(suite_path), None)
 

@@ -8,7 +8,7 @@ combinators out. It stays what it is good at: the tests check us with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.synthesize.values import ArgumentCase, Synthesis
 
@@ -64,6 +64,6 @@ def _cases(tool: Mapping[str, object]) -> Cases:
     return Cases(_input_schema(tool), arguments_for(tool))
 
 
-def _input_schema(tool: Mapping[str, object]) -> Any:
+def _input_schema(tool: Mapping[str, object]) -> object:
     schema = tool.get("inputSchema")
     return {"type": "object"} if schema is None else schema

@@ -99,7 +99,7 @@ class Attempt:
         self._plan = plan
         self._fuel = fuel
         self._open: list[int] = []  # the schemas of the places around this one, to see recursion
-        self._kept: list[Any] = []  # made-up schemas, alive as long as their `id` is used
+        self._kept: list[object] = []  # made-up schemas, alive as long as their `id` is used
 
     def build(self, schemas: Sequence[object], path: Path = (), *, nth: int = 0) -> Any:
         """A value for all of `schemas` at once; `nth` asks for different ones where an array must not repeat itself."""
@@ -149,7 +149,7 @@ class Attempt:
             if not _APPLICATORS.isdisjoint(schema):
                 waiting += self._applied(schema, path)
 
-    def _applied(self, schema: dict[str, Any], path: Path) -> list[Any]:
+    def _applied(self, schema: dict[str, object], path: Path) -> list[object]:
         more: list[Any] = []
         every = schema.get("allOf", schema.get("extends"))
         if isinstance(every, list):
@@ -178,7 +178,7 @@ class Attempt:
             more += self._choose(path, [[], *ways], "", schema)
         return more
 
-    def _ordered(self, branches: list[Any]) -> list[Any]:
+    def _ordered(self, branches: list[object]) -> list[object]:
         """Branches in the author's order, but null last, and inside a recursion those that end it first."""
         usable = [branch for branch in islice(branches, _MANY) if branch is not False]
         recursive = any(id(target) in self._open for branch in usable for target in self._targets(branch))
@@ -211,7 +211,7 @@ class Attempt:
                 return 3 if target.get("required") else 1
         return 2
 
-    def _keep(self, schema: object) -> Any:
+    def _keep(self, schema: object) -> object:
         self._kept.append(schema)
         return schema
 
@@ -306,7 +306,7 @@ class Attempt:
                     if all(fits_pattern(other, beginning + text) for other in patterns):
                         yield beginning + text
 
-    def _array(self, schemas: Conjunction, path: Path, nth: int) -> list[Any]:
+    def _array(self, schemas: Conjunction, path: Path, nth: int) -> list[object]:
         least = max((count_of(schema, "minItems", 0) for schema in schemas), default=0)
         most = min((count_of(schema, "maxItems", MOST_ITEMS) for schema in schemas), default=MOST_ITEMS)
         contained = [schema for schema in schemas if "contains" in schema]
@@ -330,7 +330,7 @@ class Attempt:
         if length > most:
             raise DeadEnd(path, "it needs more items than `maxItems` allows")
         apart = any(schema.get("uniqueItems") is True for schema in schemas)
-        avoided: list[Any] = []
+        avoided: list[object] = []
         if any("maxContains" in schema or schema.get("minContains") == 0 for schema in contained):
             others = [self._keep({"not": schema["contains"]}) for schema in contained]
             avoided = self._choose(path, [[], others], "")
@@ -341,7 +341,7 @@ class Attempt:
             items.append(self.build(here, (*path, at), nth=nth + at if apart else nth))
         return items
 
-    def _item_schemas(self, schemas: Conjunction, at: int) -> list[Any]:
+    def _item_schemas(self, schemas: Conjunction, at: int) -> list[object]:
         found, left = [], []
         for schema in schemas:
             prefix = prefix_schemas(schema)
@@ -354,7 +354,7 @@ class Attempt:
                 left.append(schema["unevaluatedItems"])
         return found or left
 
-    def _object(self, schemas: Conjunction, path: Path, nth: int) -> dict[str, Any]:
+    def _object(self, schemas: Conjunction, path: Path, nth: int) -> dict[str, object]:
         seen = {id(schema) for schema in schemas}
         schemas = list(schemas)
         names = self._needed(schemas, path, seen)
@@ -421,7 +421,7 @@ class Attempt:
             else:
                 yield f"extra{nth + 1}"
 
-    def member_schemas(self, schemas: Conjunction, name: str) -> list[Any]:
+    def member_schemas(self, schemas: Conjunction, name: str) -> list[object]:
         found, left = [], []
         for schema in schemas:
             own, patterned = members(schema, "properties"), members(schema, "patternProperties")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.synthesize.values import Synthesis
 
-    Found = tuple[Any, tuple[str, ...]]  # a value, and what was guessed in it
+    Found = tuple[object, tuple[str, ...]]  # a value, and what was guessed in it
     Facets = list[dict[str, Any]]
 
 MOST_CASES = 30  # of one tool
@@ -35,7 +35,7 @@ _MOST_ARGUMENTS = 200  # of one tool that are varied
 _LONGEST = 10_000  # characters of one text
 _MOST_ITEMS = 100
 _STEPS = 20_000  # for all cases of one tool
-_WRONG: tuple[tuple[str, str, Any], ...] = (
+_WRONG: tuple[tuple[str, str, object], ...] = (
     ("string", "is text", "not what is asked for"),
     ("integer", "is a number", 12345),
     ("array", "is a list", []),
@@ -50,7 +50,7 @@ class Cases:
     def __init__(self, schema: object, base: Synthesis) -> None:
         self._document, self._validator, _ = readable(schema)
         self._fuel = Fuel(_STEPS)
-        self._base: dict[str, Any] = base.value if isinstance(base.value, dict) else {}
+        self._base: dict[str, object] = base.value if isinstance(base.value, dict) else {}
         self._guessed = base.guessed
         self._usable = self._validator is not None and base.problem is None and isinstance(base.value, dict)
         self._found: dict[str, Found | None] = {}
@@ -126,13 +126,13 @@ class Cases:
             self._seen.add(key)
             yield ArgumentCase(name=one_line(name, 120), arguments=arguments, valid=valid, guessed=guessed)
 
-    def _conjunction(self, schemas: list[Any], path: tuple[str | int, ...]) -> Facets:
+    def _conjunction(self, schemas: list[object], path: tuple[str | int, ...]) -> Facets:
         try:
             return Attempt(self._document, (), self._fuel).conjunction(schemas, path)
         except (DeadEnd, Exhausted):
             return []
 
-    def _member(self, name: str, *more: dict[str, Any]) -> Found | None:
+    def _member(self, name: str, *more: dict[str, object]) -> Found | None:
         """A value for one argument that also fits `more`, or None."""
         if not more and name in self._found:
             return self._found[name]
@@ -193,7 +193,7 @@ class Cases:
             case "string":
                 yield "empty", ("", (name,))
 
-    def _outside(self, name: str) -> Iterator[tuple[str, Any]]:
+    def _outside(self, name: str) -> Iterator[tuple[str, object]]:
         facets = self._facets(name)
         if allowed_values(facets) is not None:
             yield "is none of its choices", "not-a-choice"
@@ -217,7 +217,7 @@ class Cases:
         if fewest and fewest <= _MOST_ITEMS:
             yield "has too few items", self._items(name, fewest - 1)
 
-    def _items(self, name: str, count: int) -> list[Any]:
+    def _items(self, name: str, count: int) -> list[object]:
         """That many items, as good as the argument's own where there are any."""
         found = self._member(name)
         value = self._base.get(name, found[0] if found else None)

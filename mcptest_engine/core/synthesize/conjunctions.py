@@ -101,7 +101,7 @@ def kinds_of(schemas: Conjunction) -> list[str]:
     return sorted(allowed, key=lambda kind: (kind == "null", kind == "integer" and "number" in allowed))
 
 
-def depending(schema: dict[str, Any], names: Iterable[str]) -> list[Any]:
+def depending(schema: dict[str, object], names: Iterable[str]) -> list[object]:
     """What comes with the members of these names: lists of further names, and schemas for the whole object."""
     found = []
     for keyword in DEPENDING:
@@ -110,7 +110,7 @@ def depending(schema: dict[str, Any], names: Iterable[str]) -> list[Any]:
     return found
 
 
-def count_of(schema: dict[str, Any], keyword: str, otherwise: int) -> int:
+def count_of(schema: dict[str, object], keyword: str, otherwise: int) -> int:
     value = schema.get(keyword)
     return int(value) if is_number(value) else otherwise
 
@@ -127,6 +127,6 @@ def required(schema: dict[str, Any]) -> list[str]:
     return []
 
 
-def prefix_schemas(schema: dict[str, Any]) -> list[Any]:
+def prefix_schemas(schema: dict[str, object]) -> list[object]:
     prefix = schema.get("prefixItems", schema.get("items"))
     return prefix if isinstance(prefix, list) else []

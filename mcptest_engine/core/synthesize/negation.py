@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 REFUSED = "mcptest:refused"  # a keyword of ours: the values that it may not be
 UNLIKE = "mcptest:unlike"  # a keyword of ours: any value that is not of the usual kind
 TYPES = ("string", "object", "integer", "array", "boolean", "null", "number")
@@ -23,13 +21,13 @@ _SWAPPED = {  # keyword: (type, the keyword of the opposite, added to the bound)
 }
 
 
-def negations(schema: object, references: list[Any]) -> list[Any]:
+def negations(schema: object, references: list[object]) -> list[object]:
     """Schemas none of whose values conform to `schema`, as good as each alone; `references` are what its `$ref`s lead to."""
     if schema is True or schema == {}:
         return []
     if schema is False or not isinstance(schema, dict):
         return [True]
-    ways: list[Any] = [{"not": target} for target in references]
+    ways: list[object] = [{"not": target} for target in references]
     for keyword, value in schema.items():
         ways += _ways(keyword, value, schema)
         if len(ways) >= _MOST:
@@ -37,7 +35,7 @@ def negations(schema: object, references: list[Any]) -> list[Any]:
     return ways[:_MOST]
 
 
-def _ways(keyword: str, value: object, schema: dict[str, Any]) -> list[Any]:
+def _ways(keyword: str, value: object, schema: dict[str, object]) -> list[object]:
     if keyword in _SWAPPED and isinstance(value, (int, float)) and not isinstance(value, bool):
         kind, opposite, more = _SWAPPED[keyword]
         return [{"type": kind, opposite: value + more}] if more == 0 or value + more >= 0 else []
@@ -58,7 +56,7 @@ def _ways(keyword: str, value: object, schema: dict[str, Any]) -> list[Any]:
     return []
 
 
-def _ways_of_list(keyword: str, value: list[Any]) -> list[Any]:
+def _ways_of_list(keyword: str, value: list[object]) -> list[object]:
     match keyword:
         case "type":
             return [
@@ -77,7 +75,7 @@ def _ways_of_list(keyword: str, value: list[Any]) -> list[Any]:
     return []
 
 
-def _ways_of_schema(keyword: str, value: object, schema: dict[str, Any]) -> list[Any]:
+def _ways_of_schema(keyword: str, value: object, schema: dict[str, object]) -> list[object]:
     broken = {"not": value}
     match keyword:
         case "const":

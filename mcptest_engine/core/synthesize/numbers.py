@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ _FINE = 2_000  # numbers that are told apart in a narrow range
 class Range:
     """The numbers that all of some schemas allow."""
 
-    def __init__(self, schemas: Iterable[dict[str, Any]], *, integer: bool) -> None:
+    def __init__(self, schemas: Iterable[dict[str, object]], *, integer: bool) -> None:
         self.low: Fraction | None = None
         self.high: Fraction | None = None
         self.low_open = self.high_open = False
@@ -97,7 +97,7 @@ class Range:
         place = (exact(number) - start) / step if step else Fraction(0)
         return place if place >= 0 else Fraction(_FINE * _FINE)
 
-    def _take(self, schema: dict[str, Any]) -> None:
+    def _take(self, schema: dict[str, object]) -> None:
         low, high = schema.get("minimum"), schema.get("maximum")
         above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
         if is_number(low):

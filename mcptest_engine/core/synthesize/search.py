@@ -5,7 +5,7 @@ Bounded by counted steps, never by a clock: the same schema gives the same value
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.schema_document import Document
@@ -30,7 +30,7 @@ TOO_HEAVY = "its references lead too far or multiply: judging a value by it woul
 NOT_WITHIN_STEPS = "no valid value was found within the steps allowed"
 
 
-def find_value(schema: object, *more: dict[str, Any]) -> Synthesis:
+def find_value(schema: object, *more: dict[str, object]) -> Synthesis:
     """A value that is valid under the schema and built to fit `more` too, or the best attempt and why it is not."""
     if nested_deeper_than(schema, DEEPEST):
         return Synthesis(value=_fallback(schema, *more), problem="the schema is nested too deeply")
@@ -155,9 +155,9 @@ def _at(path: Path) -> str:
     return f"at `{one_line(pointer(path), 60)}`: " if path else ""
 
 
-def _fallback(*schemas: object) -> Any:
+def _fallback(*schemas: object) -> object:
     """Something of the right type where nothing was found."""
     named = next((schema["type"] for schema in schemas if isinstance(schema, dict) and "type" in schema), None)
     kind = named[0] if isinstance(named, list) and named else named
-    empty: dict[Any, Any] = {"array": [], "string": "", "integer": 0, "number": 0, "boolean": True, "null": None}
+    empty: dict[object, object] = {"array": [], "string": "", "integer": 0, "number": 0, "boolean": True, "null": None}
     return empty.get(kind, {}) if isinstance(kind, str) else {}

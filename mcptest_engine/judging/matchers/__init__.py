@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Reason = Callable[[], Mismatch]
     Judge = Callable[[object], Reason | None]
     Check = Callable[[object], Mismatch | None]
-    Maker = Callable[[Any, "Context"], Judge]
+    Maker = Callable[[object, "Context"], Judge]
 
 _VALUE, _SHAPE = Strength.VALUE, Strength.SHAPE
 _REGISTRY: dict[str, tuple[str, str, Strength | None]] = {

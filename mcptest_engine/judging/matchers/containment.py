@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import kind_of, show, show_text
 from mcptest_engine.core.results import Mismatch
@@ -44,7 +44,7 @@ def icontains(part: str, _: Context) -> Judge:
     return judge
 
 
-def contains_all(parts: list[Any], _: Context) -> Judge:
+def contains_all(parts: list[object], _: Context) -> Judge:
     """Every one of the parts, each as `contains` has it."""
 
     def judge(actual: object) -> Reason | None:
@@ -58,7 +58,7 @@ def contains_all(parts: list[Any], _: Context) -> Judge:
     return judge
 
 
-def contains_any(parts: list[Any], _: Context) -> Judge:
+def contains_any(parts: list[object], _: Context) -> Judge:
     """At least one of the parts, each as `contains` has it."""
 
     def judge(actual: object) -> Reason | None:
@@ -89,7 +89,7 @@ def _lacking(part: object, actual: object) -> Reason | None:
     return wrong_kind(_ANY_OF_THESE, actual)
 
 
-def _lacking_pairs(part: object, actual: dict[str, Any]) -> Reason | None:
+def _lacking_pairs(part: object, actual: dict[str, object]) -> Reason | None:
     if not isinstance(part, dict):
         return lambda: Mismatch(
             message=f"an object can contain only pairs, but `{show(part)}` is {kind_of(part)}; the value is "
@@ -102,7 +102,7 @@ def _lacking_pairs(part: object, actual: dict[str, Any]) -> Reason | None:
     return None
 
 
-def _unequal_pair(key: str, value: object, found: object, actual: dict[str, Any]) -> Mismatch:
+def _unequal_pair(key: str, value: object, found: object, actual: dict[str, object]) -> Mismatch:
     from mcptest_engine.core.text import pointer
 
     pair = f"pair `{show_text(key, 60)}: {show(value)}`"
@@ -111,7 +111,7 @@ def _unequal_pair(key: str, value: object, found: object, actual: dict[str, Any]
     return Mismatch(message=f"{pair} not found: the value there is `{show(found)}`", pointer=pointer((key,)))
 
 
-def _missing_parts(missing: list[Any], actual: object) -> Mismatch:
+def _missing_parts(missing: list[object], actual: object) -> Mismatch:
     if len(missing) == 1:
         reason = _lacking(missing[0], actual)
         assert reason is not None
@@ -130,6 +130,6 @@ def _missing(word: str, part: object, actual: object, note: str = "") -> Mismatc
     return Mismatch(message=f"{word} `{shown}`{note} not found in `{show_text(actual)}`")
 
 
-def _parts_text(parts: list[Any]) -> str:
+def _parts_text(parts: list[object]) -> str:
     shown = [f"`{show(part, 60)}`" for part in parts[:10]]
     return ", ".join(shown) + (" and more" if len(parts) > 10 else "")

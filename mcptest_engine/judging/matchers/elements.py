@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Mismatch
 from mcptest_engine.core.targets import Absent
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
 
 
-def each(matcher: dict[str, Any], context: Context) -> Judge:
+def each(matcher: dict[str, object], context: Context) -> Judge:
     """Every element holds, an empty array too. An absent entry never does, whatever the matcher says of it."""
     inner = compile_judge(matcher, context)
 
@@ -46,7 +46,7 @@ def each(matcher: dict[str, Any], context: Context) -> Judge:
     return judge
 
 
-def some(matcher: dict[str, Any], context: Context) -> Judge:
+def some(matcher: dict[str, object], context: Context) -> Judge:
     """At least one element holds; of an empty array none does."""
     inner = compile_judge(matcher, context)
     wants_absence = matcher.get("exists") is False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import LIMIT, show
 from mcptest_engine.core.results import Mismatch
@@ -52,7 +52,7 @@ def subset(expected: object, _: Context) -> Judge:
     return judge
 
 
-def one_of(choices: list[Any], _: Context) -> Judge:
+def one_of(choices: list[object], _: Context) -> Judge:
     """Equals one of the values given."""
 
     def judge(actual: object) -> Reason | None:

@@ -43,7 +43,7 @@ def matches_schema(schema: object, _: Context) -> Judge:
     return judge
 
 
-def _weight_check(schema: object) -> Callable[[Any], bool] | None:
+def _weight_check(schema: object) -> Callable[[object], bool] | None:
     """As `schema_weight.weight_check`, which is imported only where a schema refers to another."""
     if not refers(schema):
         return None

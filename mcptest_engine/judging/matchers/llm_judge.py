@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.judging.matchers import Undecided
 from mcptest_engine.judging.matchers.reasons import absent_entry, because
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
 
 
-def judged_by_model(argument: dict[str, Any], context: Context) -> Judge:
+def judged_by_model(argument: dict[str, object], context: Context) -> Judge:
     """The model's opinion of the value; of what is absent nobody is asked: it does not hold."""
 
     def judge(actual: object) -> Reason | None:

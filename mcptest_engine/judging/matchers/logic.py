@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import show
 from mcptest_engine.core.results import Mismatch
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.matchers import Context, Judge, Reason
 
 
-def negated(matcher: dict[str, Any], context: Context) -> Judge:
+def negated(matcher: dict[str, object], context: Context) -> Judge:
     """The inner matcher could be judged, and does not hold."""
     inner = compile_judge(matcher, context)
 
@@ -46,7 +46,7 @@ def negated(matcher: dict[str, Any], context: Context) -> Judge:
     return judge
 
 
-def all_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
+def all_of(matchers: list[dict[str, object]], context: Context) -> Judge:
     """Every inner matcher holds; the first that does not gives the reason, also where others are undecided."""
     judges = [compile_judge(matcher, context) for matcher in matchers]
 
@@ -69,7 +69,7 @@ def all_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
     return judge
 
 
-def any_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
+def any_of(matchers: list[dict[str, object]], context: Context) -> Judge:
     """At least one inner matcher holds, whatever of the others is undecided."""
     judges = [compile_judge(matcher, context) for matcher in matchers]
 
@@ -95,7 +95,7 @@ def any_of(matchers: list[dict[str, Any]], context: Context) -> Judge:
     return judge
 
 
-def _unjudged(matcher: dict[str, Any], reason: Reason) -> Mismatch:
+def _unjudged(matcher: dict[str, object], reason: Reason) -> Mismatch:
     return replace(mismatch := reason(), message=f"`{_matcher_name(matcher)}` could not be judged: {mismatch.message}")
 
 
@@ -105,6 +105,6 @@ def _none_holds(reasons: list[Reason]) -> Mismatch:
     return Mismatch(message=f"none of {len(reasons)} holds: {told}{more}")
 
 
-def _matcher_name(matcher: dict[str, Any]) -> str:
+def _matcher_name(matcher: dict[str, object]) -> str:
     ((name, argument),) = matcher.items()
     return f"{name}: {show(argument, 80)}"

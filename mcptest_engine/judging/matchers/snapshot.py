@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import show, show_text
 from mcptest_engine.core.schemas import nested_deeper_than
@@ -62,14 +62,14 @@ def equals_snapshot(argument: object, context: Context) -> Judge:
     return judge
 
 
-def without(value: object, ignored: list[Target]) -> Any:
+def without(value: object, ignored: list[Target]) -> object:
     """A copy of `value` in which what the targets name is left out (a member) or replaced by a mark (an element)."""
     for target in ignored:
         value = _removed(value, target.segments)
     return value
 
 
-def _removed(value: object, segments: tuple[Segment, ...]) -> Any:
+def _removed(value: object, segments: tuple[Segment, ...]) -> object:
     if not segments:
         return IGNORED
     first, rest = segments[0], segments[1:]

@@ -102,12 +102,12 @@ class _Answer:
 
     def __init__(self, errors: ProviderErrors) -> None:
         self._errors = errors
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._blocks: dict[int, dict[str, object]] = {}
         self._pieces: dict[int, list[str]] = {}
         self._size = 0
         self.stop: object = None
         self.whole = False
-        self.usage: dict[str, Any] = {}
+        self.usage: dict[str, object] = {}
 
     def take(self, event: Mapping[str, object]) -> None:
         """One event. Events and deltas of unknown types are passed over. Source: the Messages API, streaming."""
@@ -202,7 +202,7 @@ def _tokens_in(usage: Mapping[str, object]) -> int | None:
     return sum(count_of(usage.get(name)) or 0 for name in kinds)
 
 
-def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) -> dict[str, Any]:
+def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) -> dict[str, object]:
     params: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,
@@ -229,16 +229,16 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) ->
     return params
 
 
-def _strict(schema: Mapping[str, object]) -> dict[str, Any] | None:
+def _strict(schema: Mapping[str, object]) -> dict[str, object] | None:
     """The schema in the part of the language that the provider knows; None where it cannot be said in that."""
     try:
-        strict: dict[str, Any] = anthropic.transform_schema(dict(schema))
+        strict: dict[str, object] = anthropic.transform_schema(dict(schema))
         return strict
     except (ValueError, TypeError, AssertionError):
         return None
 
 
-def _message(turn: Turn, names: ToolNames) -> dict[str, Any]:
+def _message(turn: Turn, names: ToolNames) -> dict[str, object]:
     blocks: list[dict[str, Any]] = [dict(block) for block in turn.thinking]
     blocks += [
         {
@@ -269,5 +269,5 @@ def _index(event: Mapping[str, object]) -> int:
     return index if isinstance(index, int) else 0
 
 
-def _dict(value: object) -> dict[str, Any]:
+def _dict(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}

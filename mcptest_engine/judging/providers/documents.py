@@ -53,7 +53,7 @@ def request_key(request: ModelRequest, base: str) -> str:
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def answer_document(reply: ModelReply) -> dict[str, Any]:
+def answer_document(reply: ModelReply) -> dict[str, object]:
     """An answer to be kept."""
     told: dict[str, Any] = {
         "text": reply.text,
@@ -98,7 +98,7 @@ def _of(kind: type[Any], value: object) -> Any:
     return value
 
 
-def _turn(turn: Turn, ids: dict[str, str]) -> dict[str, Any]:
+def _turn(turn: Turn, ids: dict[str, str]) -> dict[str, object]:
     told: dict[str, Any] = {"role": turn.role.value}
     if turn.text:
         told["text"] = turn.text
@@ -116,6 +116,6 @@ def _turn(turn: Turn, ids: dict[str, str]) -> dict[str, Any]:
     return told
 
 
-def _use(use: ToolUse, number: str) -> dict[str, Any]:
+def _use(use: ToolUse, number: str) -> dict[str, object]:
     told: dict[str, Any] = {"id": number, "name": use.name}
     return {**told, "raw": use.raw} if use.args is None else {**told, "args": dict(use.args)}

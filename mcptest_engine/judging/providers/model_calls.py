@@ -251,7 +251,7 @@ class ModelCalls:
 
     # --- the SDKs
 
-    async def _provider(self, endpoint: Endpoint, model: str) -> Any:
+    async def _provider(self, endpoint: Endpoint, model: str) -> object:
         """The provider of an endpoint, made once."""
         name = endpoint.provider.name
         if name not in self._providers:
@@ -266,7 +266,7 @@ class ModelCalls:
                 hint=INSTALL,
             ) from None
 
-    async def _make_provider(self, endpoint: Endpoint) -> Any:
+    async def _make_provider(self, endpoint: Endpoint) -> object:
         provider = await asyncio.to_thread(_imported, endpoint.provider.sdk)
         from mcptest_engine.judging.providers.wire import ProviderErrors
 

@@ -125,7 +125,7 @@ class _Answer:
         self._calls: list[_Call] = []
         self._size = 0
         self._stop: object = None
-        self._usage: dict[str, Any] = {}
+        self._usage: dict[str, object] = {}
         self._choices = 0
 
     def take(self, chunk: Mapping[str, object]) -> None:
@@ -201,7 +201,7 @@ class _Answer:
             yield ToolUse(call.id or f"call_{number}", names.own(call.name), args, raw)
 
 
-def _read_answer(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
+def _read_answer(told: dict[str, object], errors: ProviderErrors) -> _Answer:
     """An answer that came in one piece, from an endpoint that does not stream."""
     if told.get("error"):
         raise errors.of_kind(*error_of(told))
@@ -210,7 +210,7 @@ def _read_answer(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
     return answer
 
 
-def _params(request: ModelRequest, names: ToolNames, without: frozenset[str], *, own: bool) -> dict[str, Any]:
+def _params(request: ModelRequest, names: ToolNames, without: frozenset[str], *, own: bool) -> dict[str, object]:
     """What is asked. `own`: by an endpoint of the user's, which may know the older name of a limit alone."""
     newer = not own or _REASONS.match(request.model) is not None
     limit = "max_completion_tokens" if newer != ("max_tokens" in without) else "max_tokens"

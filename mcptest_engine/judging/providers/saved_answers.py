@@ -67,7 +67,7 @@ class Recording:
     """The answers of a run, in the order in which they came, for its cassette. Redaction is the caller's, at the end."""
 
     def __init__(self) -> None:
-        self._exchanges: list[dict[str, Any]] = []
+        self._exchanges: list[dict[str, object]] = []
         self._chosen: dict[str, str] = {}
         self._tools: dict[str, str] = {}
 
@@ -200,7 +200,7 @@ class _Question:
         return f"{what} has changed{_change(_said(ours[at]), _said(theirs[at]))}"
 
 
-def _with_tools(request: Mapping[str, object], tools: Mapping[str, object]) -> Mapping[str, Any]:
+def _with_tools(request: Mapping[str, object], tools: Mapping[str, object]) -> Mapping[str, object]:
     offered = request.get("tools")
     return {**request, "tools": tools.get(offered, [])} if isinstance(offered, str) else request
 

@@ -28,7 +28,7 @@ class ToolOffer(NamedTuple):
 
     name: str
     description: str
-    input_schema: Mapping[str, Any]
+    input_schema: Mapping[str, object]
 
 
 class ToolUse(NamedTuple):
@@ -36,7 +36,7 @@ class ToolUse(NamedTuple):
 
     id: str
     name: str
-    args: Mapping[str, Any] | None
+    args: Mapping[str, object] | None
     raw: str = ""
 
 
@@ -58,7 +58,7 @@ class Turn(NamedTuple):
     text: str = ""
     uses: tuple[ToolUse, ...] = ()
     answers: tuple[ToolAnswer, ...] = ()
-    thinking: tuple[Mapping[str, Any], ...] = ()
+    thinking: tuple[Mapping[str, object], ...] = ()
 
 
 class ModelRequest(NamedTuple):
@@ -99,7 +99,7 @@ class ModelReply(NamedTuple):
     cost_usd: float | None
     duration_ms: float
     kept: bool = False
-    thinking: tuple[Mapping[str, Any], ...] = ()
+    thinking: tuple[Mapping[str, object], ...] = ()
 
     @property
     def tokens(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.judging.providers.values import ModelFault
@@ -64,7 +64,7 @@ class ProviderAnswer(NamedTuple):
     stop: str
     tokens_in: int | None
     tokens_out: int | None
-    thinking: tuple[Mapping[str, Any], ...] = ()
+    thinking: tuple[Mapping[str, object], ...] = ()
 
 
 class ProviderError(Exception):
@@ -182,7 +182,7 @@ def is_event_stream(headers: Mapping[str, str]) -> bool:
     return headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream"
 
 
-def json_body(errors: ProviderErrors, data: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+def json_body(errors: ProviderErrors, data: bytes, headers: Mapping[str, str]) -> dict[str, object]:
     """The JSON object that came where a stream was asked for. Raises: ProviderError for anything else."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     text = data[:LARGEST].decode("utf-8", "replace")
@@ -199,7 +199,7 @@ def json_body(errors: ProviderErrors, data: bytes, headers: Mapping[str, str]) -
     return told
 
 
-def arguments_of(raw: str) -> tuple[dict[str, Any] | None, str]:
+def arguments_of(raw: str) -> tuple[dict[str, object] | None, str]:
     """What a model wants a tool called with: (args, ""), or (None, what it wrote) where that is no JSON object.
 
     A number that JSON cannot carry (`NaN`, `1e999`) is none: no server could be sent it.
@@ -254,7 +254,7 @@ class ToolNames:
         return self._own.get(told, told)
 
 
-def as_object(schema: Mapping[str, object]) -> dict[str, Any]:
+def as_object(schema: Mapping[str, object]) -> dict[str, object]:
     """A tool's input schema as providers want it: of an object."""
     return dict(schema) if schema.get("type") == "object" else {**schema, "type": "object"}
 

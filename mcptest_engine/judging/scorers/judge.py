@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcptest_engine.judging.providers.values import ModelReply, Models
     from mcptest_engine.judging.scorers.juries import Jury, Seat
 
-    Cut = Callable[[Sequence[Mapping[str, Any]]], object]
+    Cut = Callable[[Sequence[Mapping[str, object]]], object]
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ class JudgeError(ModelError):
         self.spent = tuple(spent)
 
     @property
-    def scorer_error(self) -> dict[str, Any]:
+    def scorer_error(self) -> dict[str, object]:
         """The error as run records hold it."""
         return {"scorer": NAME, "kind": self.kind, "message": self.message, "stderr_tail": ""}
 
@@ -69,7 +69,7 @@ class JudgingCapped(ModelError):
         self.spent = tuple(spent)
 
 
-def paid_for(wrong: ModelError) -> dict[str, Any] | None:
+def paid_for(wrong: ModelError) -> dict[str, object] | None:
     """What is kept of a judgement that came to nothing: what it cost, where it cost anything."""
     spent = wrong.spent if isinstance(wrong, JudgeError | JudgingCapped) else ()
     return {"by": NAME, "models": list(spent)} if spent else None
@@ -220,7 +220,7 @@ class _Grading:
         return one
 
     @property
-    def spent(self) -> list[dict[str, Any]]:
+    def spent(self) -> list[dict[str, object]]:
         """Rows of {"model", "calls", "tokens", "cost_usd"} of what was asked now; what was kept cost nothing."""
         return added_up(
             {"model": model, "calls": 1, "tokens": reply.tokens, "cost_usd": reply.cost_usd}
@@ -448,7 +448,7 @@ def _jury_text(verdict: Verdict, speaker: _Opinion, jurors: Sequence[_Opinion | 
     return f"{told}; {speaker.reasoning}" if speaker.reasoning else told
 
 
-def _criteria_rows(rubric: Rubric, speaker: _Opinion) -> Iterable[Mapping[str, Any]]:
+def _criteria_rows(rubric: Rubric, speaker: _Opinion) -> Iterable[Mapping[str, object]]:
     for criterion, found in zip(rubric.criteria, speaker.criteria, strict=False):
         yield {
             "name": criterion.name,
@@ -459,7 +459,7 @@ def _criteria_rows(rubric: Rubric, speaker: _Opinion) -> Iterable[Mapping[str, A
         }
 
 
-def _juror_row(seat: Seat, juror: _Opinion | ModelError) -> Mapping[str, Any]:
+def _juror_row(seat: Seat, juror: _Opinion | ModelError) -> Mapping[str, object]:
     model = seat.model
     if isinstance(juror, ModelError):
         return {"model": model, "score": None, "passed": None, "reasoning": juror.message}

@@ -62,7 +62,7 @@ def read_grades(text: str, count: int) -> list[Grade]:
     return [grades[number] for number in range(1, count + 1)]
 
 
-def _only(text: str, key: str) -> dict[str, Any]:
+def _only(text: str, key: str) -> dict[str, object]:
     """The object that the answer is, which must have `key`.
 
     The whole answer has to be that object, alone or in one code fence: an object among other words may be quoted from the
@@ -83,7 +83,7 @@ def _only(text: str, key: str) -> dict[str, Any]:
     return value
 
 
-def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """An object; what it says twice it does not say, since nobody knows which of the two counts."""
     told = dict(pairs)
     if len(told) < len(pairs):
@@ -110,7 +110,7 @@ def _reasoning(value: object) -> str:
     return text if len(text) <= REASONING_LIMIT else f"{text[:REASONING_LIMIT]}…"
 
 
-def _findings(written: object) -> Iterator[dict[str, Any]]:
+def _findings(written: object) -> Iterator[dict[str, object]]:
     """What is said of single calls; an entry that says nothing is left out, since only the score decides."""
     for one in written if isinstance(written, list) else ():
         if not isinstance(one, dict):

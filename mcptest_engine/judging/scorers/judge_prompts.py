@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.judging.scorers.fences import fence, fence_code
 
@@ -73,11 +73,11 @@ GRADES_FORM = """\
 
 `grades` has one entry for each criterion, by its number."""
 
-_SCORE: Mapping[str, Any] = {"type": "number", "description": "from 0 to 1"}
-_TEXT: Mapping[str, Any] = {"type": "string"}
+_SCORE: Mapping[str, object] = {"type": "number", "description": "from 0 to 1"}
+_TEXT: Mapping[str, object] = {"type": "string"}
 
 
-def _object(**properties: object) -> dict[str, Any]:
+def _object(**properties: object) -> dict[str, object]:
     return {
         "type": "object",
         "properties": properties,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 from mcptest_engine.core.clipping import compact
 from mcptest_engine.core.enums import Verdict
@@ -54,7 +54,7 @@ def read_verdict(answer: bytes) -> ScorerVerdict:
     return ScorerVerdict(verdict, score, reasoning, cost, extra)
 
 
-def _verdict_members(answer: bytes) -> dict[str, Any]:
+def _verdict_members(answer: bytes) -> dict[str, object]:
     """The one object that was printed."""
     try:
         value = parse(answer)
@@ -93,9 +93,9 @@ def _check_numbers(answer: bytes) -> None:
 
 def _check_repeated_fields(answer: bytes) -> None:
     """Raises: BadVerdict where a field that decides comes twice, since readers of JSON differ in which they take."""
-    outermost: list[tuple[str, Any]] = []
+    outermost: list[tuple[str, object]] = []
 
-    def note(pairs: list[tuple[str, Any]]) -> None:
+    def note(pairs: list[tuple[str, object]]) -> None:
         outermost[:] = pairs  # the outermost object is read to its end last
 
     json.loads(answer, object_pairs_hook=note)  # it was read before

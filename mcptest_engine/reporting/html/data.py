@@ -30,7 +30,7 @@ WHOLE = 1_000_000
 NOTE_LIMIT = 200
 
 
-def columns(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, Any]:
+def columns(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, object]:
     """The table by columns: a value for each test, and for words that repeat the number of the word in `words`."""
     words: dict[str, int] = {}
 

@@ -92,7 +92,7 @@ def _assertion(row: Mapping[str, Any], values: Values) -> dict[str, Any]:
     return out
 
 
-def _exchange(data: Mapping[str, object], values: Values) -> dict[str, Any]:
+def _exchange(data: Mapping[str, object], values: Values) -> dict[str, object]:
     """What was sent and what came; of an output in a file of its own, where that is."""
     out: dict[str, Any] = {}
     if data.get("request") is not None:
@@ -105,7 +105,7 @@ def _exchange(data: Mapping[str, object], values: Values) -> dict[str, Any]:
     return out
 
 
-def _trial(trial: Mapping[str, object], values: Values) -> dict[str, Any]:
+def _trial(trial: Mapping[str, object], values: Values) -> dict[str, object]:
     trace = trial.get("trace")
     talk = _trace(trace, values).get("conversation") if isinstance(trace, dict) else None
     return {**trial_of(trial), **({} if talk is None else {"conversation": talk})}
@@ -116,7 +116,7 @@ def _step(step: Mapping[str, Any], values: Values) -> dict[str, Any]:
     return {**_members(step, _STEP), "assertions": rows, **_exchange(step, values)}
 
 
-def _trace(trace: Mapping[str, object], values: Values) -> dict[str, Any]:
+def _trace(trace: Mapping[str, object], values: Values) -> dict[str, object]:
     """The graph, the conversation, and what is left of a trace."""
     out: dict[str, Any] = {}
     rest = dict(trace)
@@ -154,11 +154,11 @@ def _call_json(call: Mapping[str, Any], values: Values) -> dict[str, Any]:
     return out
 
 
-def _texts(data: Mapping[str, object], values: Values) -> dict[str, Any]:
+def _texts(data: Mapping[str, object], values: Values) -> dict[str, object]:
     return {name: values.json(data[name]) for name in _VALUES if data.get(name) is not None}
 
 
-def _conversation(trace: Mapping[str, object], conversation: Mapping[str, object], values: Values) -> dict[str, Any]:
+def _conversation(trace: Mapping[str, object], conversation: Mapping[str, object], values: Values) -> dict[str, object]:
     turns, calls, tokens = conversation.get("turns"), trace.get("tool_calls"), conversation.get("tokens")
     out: dict[str, Any] = {}
     if isinstance(turns, list):
@@ -212,7 +212,7 @@ _TRIAL = ("verdict", "duration_ms", "message", "tokens", "cost_usd")
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def judgement_of(written: object, values: Values) -> dict[str, Any] | None:
+def judgement_of(written: object, values: Values) -> dict[str, object] | None:
     """A judgement; None for what is none, such as what only says what the judge cost that gave no verdict."""
     if not isinstance(written, dict) or not isinstance(written.get("verdict"), str):
         return None
@@ -230,10 +230,10 @@ def judgement_of(written: object, values: Values) -> dict[str, Any] | None:
     return out
 
 
-def trial_of(trial: Mapping[str, object]) -> dict[str, Any]:
+def trial_of(trial: Mapping[str, object]) -> dict[str, object]:
     """One of the runs, without its conversation."""
     return _plain(trial, _TRIAL)
 
 
-def _plain(row: Mapping[str, object], members: tuple[str, ...]) -> dict[str, Any]:
+def _plain(row: Mapping[str, object], members: tuple[str, ...]) -> dict[str, object]:
     return {name: row[name] for name in members if name in row and isinstance(row[name], _SCALARS)}

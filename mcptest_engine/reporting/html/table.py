@@ -6,7 +6,7 @@ the rows are there up to `ROWS`, and the details up to `data.WHOLE` bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted, number_text
 from mcptest_engine.reporting import facts
@@ -115,7 +115,7 @@ def _whole(test: TestResult, slug: str, one: Mapping[str, object], values: Value
     return tag("details", title, *parts, id=f"t-{slug}")
 
 
-def _parts(one: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
+def _parts(one: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """What is short, together as `about`, and whatever else there is under its own name."""
     large = (Shown, dict, list, str)
     yield "about", {key: value for key, value in one.items() if key != "verdict" and not isinstance(value, large)}

@@ -260,7 +260,7 @@ class RunIndex:
             raise RecordError(f"the run record has {stamp[1]:,} bytes, too many to be shown")
         return path
 
-    def _load(self, run_id: str) -> dict[str, Any]:
+    def _load(self, run_id: str) -> dict[str, object]:
         return self.workspace.load_run(self._file(run_id))
 
 

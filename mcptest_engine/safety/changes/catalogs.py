@@ -215,7 +215,7 @@ def _rename_hint(name: str, entry: Mapping[str, object], added: Mapping[str, Map
     return "" if best is None else f" (renamed to `{one_line(best, 80)}`?)"
 
 
-def _without_name(entry: Mapping[str, object]) -> dict[str, Any]:
+def _without_name(entry: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in entry.items() if key not in {"name", "uri", "uriTemplate", "title"}}
 
 
@@ -232,7 +232,7 @@ def _new_warnings(old: Surface, new: Surface) -> Iterator[Finding]:
         )
 
 
-def _by(entries: Sequence[object], key: str) -> dict[str, Mapping[str, Any]]:
+def _by(entries: Sequence[object], key: str) -> dict[str, Mapping[str, object]]:
     return {
         str(entry[key]): entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get(key), str)
     }
@@ -257,5 +257,5 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []

@@ -38,7 +38,7 @@ class SchemaChange:
     effect: Effect
     message: str
     old: Any = None
-    new: Any = None
+    new: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Schema = Mapping[str, Any]
+Schema = Mapping[str, object]
 
 TEXTS = ("title", "description", "default", "examples", "deprecated")
 UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
@@ -49,7 +49,7 @@ _OF_TYPE: Mapping[str, frozenset[str]] = {
 _OF_TYPE = {**_OF_TYPE, "integer": _OF_TYPE["number"]}
 
 
-def with_one_type(schema: dict[str, Any]) -> Schema:
+def with_one_type(schema: dict[str, object]) -> Schema:
     """`anyOf` of different types as one schema with several types: keywords about one type let every other type pass."""
     branches = schema.get("anyOf")
     if not isinstance(branches, list) or not branches or types_of(schema) is not None:
@@ -84,7 +84,7 @@ def has_nested_id(schema: object) -> bool:
     return canonical(schema).count('"$id":') > own
 
 
-def pointed(root: object, reference: object) -> Any:
+def pointed(root: object, reference: object) -> object:
     """What a reference into its own document leads to; None for any other one."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
@@ -127,7 +127,7 @@ def values_of(schema: Schema) -> list[str] | None:
     return found
 
 
-def mapping(value: object) -> Mapping[str, Any]:
+def mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
@@ -144,7 +144,7 @@ def canonical(value: object) -> str:
     return json.dumps(_plain(value), sort_keys=True)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

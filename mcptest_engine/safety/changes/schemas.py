@@ -287,7 +287,7 @@ class _Comparison:
             return found
         return [{key: value for key, value in schema.items() if key not in TEXTS}]
 
-    def _covered(self, these: list[Any], those: list[Any], side: int, depth: int) -> bool:
+    def _covered(self, these: list[object], those: list[object], side: int, depth: int) -> bool:
         """Whether each of `these` allows nothing that none of `those` does."""
         return all(any(self._implies(one, other, side, depth) for other in those) for one in these)
 
@@ -297,7 +297,7 @@ class _Comparison:
             return not any(change.effect in _LOSING for change in self._compare(one, other, "?", depth + 1))
         return not any(change.effect in _GAINING for change in self._compare(other, one, "?", depth + 1))
 
-    def _apart(self, alternatives: list[Any], side: int) -> bool:
+    def _apart(self, alternatives: list[object], side: int) -> bool:
         """Whether no value can match two of them."""
         known = [self._normal(one, side) for one in alternatives]
         return all(
@@ -334,7 +334,7 @@ class _Comparison:
         else:
             yield self._unknown(path, "allOf", "`allOf` changed")
 
-    def _covered_all(self, fewer: list[Any], more: list[Any]) -> bool:
+    def _covered_all(self, fewer: list[object], more: list[object]) -> bool:
         return all(any(self._same(one, other) for other in more) for one in fewer)
 
     def _not(self, old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
