@@ -36,13 +36,13 @@ class SuiteFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Collect the tests of the suite. Raises: CollectError with every problem of the suite."""
         from mcptest_engine.cli.common import parse_variables
-        from mcptest_engine.running.plan import plan_of
+        from mcptest_engine.running.plan import make_plan
 
         try:
             variables = parse_variables(self.config.getoption("mcptest_var"), flag="--mcptest-var")
             suite = load(self.path, variables=variables)
             self.workspace = find_workspace(self.path.parent)
-            plan = plan_of(suite, RunSettings(workers=1), relative=self.workspace.relative)
+            plan = make_plan(suite, RunSettings(workers=1), relative=self.workspace.relative)
         except McptestError as wrong:
             raise self.CollectError("\n".join(filter(None, (str(wrong), wrong.hint)))) from None
         self.suite, self.order = suite, {case.id: place for place, case in enumerate(plan.cases)}

@@ -95,10 +95,10 @@ def _own_floors(suite: LoadedSuite, workspace: Workspace, tests: Sequence[Mappin
     """The floors of the suite's `coverage`; none of them for a run of a part of its tests, as they are now."""
     if not suite.coverage:
         return {}
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
     from mcptest_engine.running.settings import RunSettings
 
-    cases = plan_of(suite, RunSettings(), relative=workspace.relative).cases
+    cases = make_plan(suite, RunSettings(), relative=workspace.relative).cases
     ran = {re.sub(r" #run\d+$", "", str(test.get("id"))) for test in tests}
     held = sum(case.id in ran for case in cases)
     if held < len(suite.tests):

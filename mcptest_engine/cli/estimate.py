@@ -25,9 +25,9 @@ _HEAD = ("node", "calls", "expected", "tokens", "at most", "known from")
 def show_estimate(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, as_json: bool) -> int:
     """Print the possible cost of each composition of the plan, for each node; the exit code is 7 when nothing is selected."""
     from mcptest_engine.running.kinds.composition.estimating import estimate, in_all
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
 
-    plan = plan_of(suite, settings, relative=workspace.relative)
+    plan = make_plan(suite, settings, relative=workspace.relative)
     found = estimate(plan.cases, workspace.recent_runs(workspace.relative(suite.path)))
     cost, tokens = in_all(found)
     if as_json:

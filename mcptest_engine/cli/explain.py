@@ -30,9 +30,9 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
     from mcptest_engine.running.judged import Judged
     from mcptest_engine.running.kinds.eval.explaining import planned_gradings, sums_of
     from mcptest_engine.running.kinds.eval.plan import judge_of
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
 
-    plan = plan_of(suite, settings, relative=workspace.relative)
+    plan = make_plan(suite, settings, relative=workspace.relative)
     redactor = Redactor(suite.secrets)
     judged = Judged(suite, settings, workspace, redactor)
     models = judged.models

@@ -165,9 +165,9 @@ class FirstRun:
         return code, replace(record, interrupted=second.interrupted).with_tests(tests)
 
     def _cases(self, suite: LoadedSuite) -> Sequence[Case]:
-        from mcptest_engine.running.plan import plan_of
+        from mcptest_engine.running.plan import make_plan
 
-        return plan_of(suite, self._settings(None), relative=find_here().relative).cases
+        return make_plan(suite, self._settings(None), relative=find_here().relative).cases
 
     def learn(self, record: RunRecord) -> int:
         """Repeat the passed tests that only read, without output, and propose assertions; return for how many tests."""

@@ -89,9 +89,9 @@ def show_many(
 ) -> int:
     """Print the plans of several suites one after another; with "json", as one list."""
     if form == "json":
-        from mcptest_engine.running.plan import plan_of
+        from mcptest_engine.running.plan import make_plan
 
-        plans = [(suite, plan_of(suite, own, relative=workspace.relative)) for suite, own in chosen]
+        plans = [(suite, make_plan(suite, own, relative=workspace.relative)) for suite, own in chosen]
         sys.stdout.write(json_text([_document(suite, plan, workspace) for suite, plan in plans]))
         codes = [ExitCode.PASSED if any(plan.cases for _, plan in plans) else ExitCode.NO_TESTS]
     else:
@@ -107,9 +107,9 @@ def show_many(
 
 def show(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *, form: str) -> int:
     """Print the plan, or a graph of its compositions; the exit code is 7 when nothing is selected."""
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
 
-    plan = plan_of(suite, settings, relative=workspace.relative)
+    plan = make_plan(suite, settings, relative=workspace.relative)
     if form in {"mermaid", "dot"}:
         return _draw(suite, plan, form)
     if form == "json":

@@ -120,7 +120,7 @@ def select_all(
 ) -> list[tuple[LoadedSuite, RunSettings]]:
     """The suites with tests to run, each with its settings. Raises: UsageError for a selection that is invalid in all."""
     with lazily_compiled():
-        from mcptest_engine.running.plan import plan_of
+        from mcptest_engine.running.plan import make_plan
 
     chosen = [(suite, settings) for suite in suites]
     if last_failed:
@@ -136,7 +136,7 @@ def select_all(
     for suite, own in chosen:
         try:
             takes_any = own.selection.takes_all or not suite.tests
-            if takes_any or plan_of(suite, own, relative=workspace.relative).selected:
+            if takes_any or make_plan(suite, own, relative=workspace.relative).selected:
                 taken.append((suite, own))
         except UsageError as unknown:  # a server or a case that another suite may have
             wrong = unknown

@@ -93,7 +93,7 @@ async def run_tool_test(request: Request) -> Answer:
 
 async def trigger_run(request: Request) -> Answer:
     """Run a suite of the workspace, or each suite of a folder or a pattern."""
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
     from mcptest_engine.running.settings import RunSettings
 
     config, workspace = request.arguments.get("config"), request.workspace
@@ -106,7 +106,7 @@ async def trigger_run(request: Request) -> Answer:
     if not suites:
         await _load(request, folders[0])  # it says why
     settings = RunSettings(selection=_selection(request))
-    chosen = [one for one in suites if plan_of(one[1], settings, relative=workspace.relative).selected] or suites[:1]
+    chosen = [one for one in suites if make_plan(one[1], settings, relative=workspace.relative).selected] or suites[:1]
     return await _run_all(request, chosen, not_run=[_unreadable(named.path, workspace) for named in folders])
 
 

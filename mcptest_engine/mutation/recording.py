@@ -34,7 +34,7 @@ from mcptest_engine.mutation.operators import (
 from mcptest_engine.running.cases import Case
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.launch import launch
-from mcptest_engine.running.plan import plan_of
+from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import Selection
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ async def _observe(suite: LoadedSuite, settings: RunSettings, workspace: Workspa
 
 
 def _cases(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) -> dict[str, Case]:
-    return {case.id: case for case in plan_of(suite, settings, relative=workspace.relative).cases}
+    return {case.id: case for case in make_plan(suite, settings, relative=workspace.relative).cases}
 
 
 def _ids_that_change_nothing(observed: Observed) -> frozenset[str]:

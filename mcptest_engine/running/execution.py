@@ -22,7 +22,7 @@ from mcptest_engine.running.coverage_extension import CoverageExtension, coverag
 from mcptest_engine.running.extensions import Extension, with_warnings
 from mcptest_engine.running.ledger import LedgerExtension
 from mcptest_engine.running.mutation_scores import read_mutation_scores
-from mcptest_engine.running.plan import plan_of
+from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.runner import Run
 from mcptest_engine.running.stored_results import ResultStorage
 from mcptest_engine.suite.items import assertions_of, matchers_in, uses_matcher
@@ -65,7 +65,7 @@ async def execute(
     """
     started = datetime.now(UTC)
     source = source or Source(workspace.root)
-    plan = plan_of(suite, settings, relative=workspace.relative)
+    plan = make_plan(suite, settings, relative=workspace.relative)
     pool.restart = plan.restart
     redactor = pool.redactor
     blank = _record_of_run(plan, suite, settings, workspace, redactor, started)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Body
     from mcptest_engine.running.kinds.composition.plan import Row
     from mcptest_engine.running.kinds.eval.plan import JudgedTests
-    from mcptest_engine.running.settings import RunSettings, Selection
+    from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite, TestEntry
     from mcptest_engine.suite.yaml import Pointer
 
@@ -44,23 +44,13 @@ PROGRESS_TOKEN = "mcptest-1"
 """The `progressToken` of a call whose notifications are looked at. One is enough: such calls are made one at a time."""
 
 
-def make_plan(
-    suite: LoadedSuite,
-    selection: Selection,
-    *,
-    relative: Callable[[Path], str],
-    workers: int | None = None,
-    retries: int | None = None,
-    repeat: int = 1,
-    bail: int | None = None,
-    models: Sequence[str] = (),
-) -> Plan:
-    """The plan of a run. `relative` gives a file's path as the record tells it; `models` are asked in place of the suite's.
+def make_plan(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Path], str]) -> Plan:
+    """The plan of the run that `settings` ask for. `relative` gives a file's path as the record tells it.
 
     Raises UsageError for a filter that is not a regular expression, or a server or a case that the suite does not have.
     """
-    options = suite.run_options
-    default_retries = retries if retries is not None else int(options.get("retries", 0))
+    options, selection, repeat, models = suite.run_options, settings.selection, settings.repeat, settings.models
+    default_retries = settings.retries if settings.retries is not None else int(options.get("retries", 0))
     case_maker = _CaseMaker(suite, default_retries, relative, models)
     declared = [case for entry in suite.tests for case in case_maker.cases(entry)]
     focused = with_groups([case for case in declared if case.only], declared)
@@ -73,8 +63,8 @@ def make_plan(
         cases=tuple(cases),
         declared=len(declared),
         selected=len(selected),
-        workers=_workers(suite, workers),
-        bail=bail if bail is not None else _bail(options.get("bail")),
+        workers=_workers(suite, settings.workers),
+        bail=settings.bail if settings.bail is not None else _bail(options.get("bail")),
         restart=bool(options.get("restart", True)),
         missed=why_none(focused or declared, selection) if declared and not selected else None,
         warnings=tuple(_selection_warnings(focused, declared, selected, models)),
@@ -112,20 +102,6 @@ def _needs_model(case: Case) -> bool:
 
     is_graded = isinstance(case.body, EvalRow) and case.body.candidate.agent is not None
     return case.kind is TestKind.AGENT or is_graded
-
-
-def plan_of(suite: LoadedSuite, settings: RunSettings, *, relative: Callable[[Path], str]) -> Plan:
-    """The plan of the run that `settings` ask for. Raises UsageError as `make_plan` does."""
-    return make_plan(
-        suite,
-        settings.selection,
-        relative=relative,
-        workers=settings.workers,
-        retries=settings.retries,
-        repeat=settings.repeat,
-        bail=settings.bail,
-        models=settings.models,
-    )
 
 
 def _workers(suite: LoadedSuite, asked: int | None) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.results import TestKind
 from mcptest_engine.judging.assertions import judge_assertions
 from mcptest_engine.running.plan import make_plan
-from mcptest_engine.running.settings import Selection
+from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
@@ -44,7 +44,7 @@ class Bench:
     ) -> dict[str, Any]:
         """Keep the record of a run in which each test named was answered so; a list of answers is one for each repeat."""
         suite = load_suite(self.root / name, LoadOptions(environ={}, workspace_root=self.root))
-        plan = make_plan(suite, Selection(), relative=self.workspace.relative, repeat=repeat)
+        plan = make_plan(suite, RunSettings(repeat=repeat), relative=self.workspace.relative)
         tests, seen = [], dict.fromkeys(answers, 0)
         for case in plan.cases:
             key = case.name if case.name in answers else case.name.rpartition(" #")[0]

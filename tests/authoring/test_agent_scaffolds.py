@@ -14,7 +14,7 @@ from mcptest_engine.authoring.redteam import CANARY, scaffold_redteam
 from mcptest_engine.core.errors import Severity
 from mcptest_engine.running.kinds.agent.plan import AgentProgram
 from mcptest_engine.running.plan import make_plan
-from mcptest_engine.running.settings import Selection
+from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.safety.execution_policy import ExecutionPolicy
 from tests.authoring.catalogs import TARGET, catalog, loaded, problems, text_tool, tool, written
 
@@ -169,10 +169,10 @@ def test_a_scaffold_of_evals_or_probes_is_sound_and_falls_into_rows() -> None:
     evals = loaded(scaffold_eval(catalog(text_tool("search_pages")), TARGET).suite)
     probes = loaded(scaffold_redteam(catalog(text_tool("search_pages")), TARGET).suite)
     assert [str(problem) for suite in (evals, probes) for problem in suite.warnings] == []
-    plan = make_plan(evals, Selection(judged=True), relative=lambda path: path.name)
+    plan = make_plan(evals, RunSettings(selection=Selection(judged=True)), relative=lambda path: path.name)
     name = "search_pages: chosen and used well"
     metrics = ("mcp_task_completion", "mcp_use", "argument_correctness", "rubric")
     assert [case.name for case in plan.cases] == [name, *(f"{name}: {metric}" for metric in metrics)]
-    (probe,) = make_plan(probes, Selection(), relative=lambda path: path.name).cases
+    (probe,) = make_plan(probes, RunSettings(), relative=lambda path: path.name).cases
     assert isinstance(probe.body, AgentProgram)
     assert probe.body.system_prompt is not None

@@ -126,14 +126,14 @@ def _trace(bench: Bench, suite: str) -> dict[str, Any]:
 
 
 def _planned(path: Path) -> float:
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadOptions, load_suite
 
     def once(which: Path) -> float:
         began = process_time()
         suite = load_suite(which, LoadOptions(environ={}, workspace_root=which.parent))
-        plan_of(suite, RunSettings(), relative=str)
+        make_plan(suite, RunSettings(), relative=str)
         return (process_time() - began) * 1000
 
     small = path.with_suffix(".small.yml")

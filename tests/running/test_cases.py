@@ -15,7 +15,7 @@ from mcptest_engine.reporting import facts, github
 from mcptest_engine.reporting.registry import RenderOptions
 from mcptest_engine.running.documents import document_of
 from mcptest_engine.running.plan import make_plan
-from mcptest_engine.running.settings import Selection
+from mcptest_engine.running.settings import RunSettings, Selection
 from mcptest_engine.suite.case_files import read_cases
 from mcptest_engine.suite.case_rows import requests_of
 
@@ -109,13 +109,13 @@ def test_a_case_is_selected_by_its_name_and_its_tags_and_has_an_id_and_snapshots
     suite = suite_of(SUITE)
 
     def planned(**selection: object) -> list[str]:
-        plan = make_plan(suite, Selection(**selection), relative=lambda path: path.name)  # type: ignore[arg-type]
+        plan = make_plan(suite, RunSettings(selection=Selection(**selection)), relative=lambda path: path.name)  # type: ignore[arg-type]
         return [case.name for case in plan.cases]
 
     assert planned(rows=frozenset({"tea"})) == ["price [tea]", "stock [tea]"]
     assert planned(tags=frozenset({"dairy"})) == ["stock [milk]"]
     assert planned(tags=frozenset({"vip"})) == ["greet [bob]"]
-    cases = make_plan(suite, Selection(), relative=lambda path: path.name).cases
+    cases = make_plan(suite, RunSettings(), relative=lambda path: path.name).cases
     assert len({case.id for case in cases}) == len({case.snapshot_name for case in cases}) == len(cases)
     shards = [planned(shard=(number, 3)) for number in (1, 2, 3)]
     assert sorted(name for shard in shards for name in shard) == sorted(case.name for case in cases)

@@ -12,7 +12,7 @@ from mcptest_engine.running.kinds.composition.drawing import dot, mermaid
 from mcptest_engine.running.kinds.composition.estimating import CompositionEstimate, Expected, estimate, in_all
 from mcptest_engine.running.kinds.composition.plan import Row
 from mcptest_engine.running.plan import make_plan
-from mcptest_engine.running.settings import Selection
+from mcptest_engine.running.settings import RunSettings, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ compositions:
 
 def planned(suite: LoadedSuite, **more: Any) -> Plan:
     repeat = more.pop("repeat", 1)
-    return make_plan(suite, Selection(**more), relative=lambda path: path.name, repeat=repeat)
+    return make_plan(suite, RunSettings(selection=Selection(**more), repeat=repeat), relative=lambda path: path.name)
 
 
 def chosen(suite: LoadedSuite, *rows: str, **more: Any) -> list[str]:

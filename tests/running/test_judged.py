@@ -18,7 +18,7 @@ from mcptest_engine.core.results import FailureKind, Verdict
 from mcptest_engine.judging.providers.values import ModelReply
 from mcptest_engine.running.judged import Judged
 from mcptest_engine.running.launch import launch
-from mcptest_engine.running.plan import plan_of
+from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
@@ -667,7 +667,7 @@ def test_how_long_a_model_may_take_is_the_evals_then_the_suites_then_two_minutes
     suite = {"servers": {"s": ECHO}, "judge": CLAUDE, "evals": [graded], "agents": [metric], "run_options": options}
     path.write_text(json.dumps(suite))
     loaded = load_suite(path, LoadOptions(environ={}, workspace_root=tmp_path))
-    cases = plan_of(loaded, RunSettings(environ={}), relative=str).cases
+    cases = make_plan(loaded, RunSettings(environ={}), relative=str).cases
     times = {case.name: case.model_timeout_seconds for case in cases}
     of_suite = options.get("model_timeout_ms", 120_000) / 1000
     assert times == {"e": seconds, "m": of_suite, "m: mcp_use": of_suite}

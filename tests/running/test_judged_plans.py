@@ -63,7 +63,8 @@ EVALS = ["literal (one)", "literal (two)", "called", "asked #1", "asked #2"]
 
 
 def planned(suite: LoadedSuite, *, repeat: int = 1, models: Sequence[str] = (), **more: Any) -> Plan:
-    return make_plan(suite, Selection(**more), relative=lambda path: path.name, repeat=repeat, models=models)
+    settings = RunSettings(selection=Selection(**more), repeat=repeat, models=tuple(models))
+    return make_plan(suite, settings, relative=lambda path: path.name)
 
 
 def chosen(suite: LoadedSuite, **more: Any) -> list[str]:

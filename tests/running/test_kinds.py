@@ -17,7 +17,7 @@ from mcptest_engine.running.kinds.composition.plan import Row
 from mcptest_engine.running.kinds.eval.plan import EvalRow, MetricRow
 from mcptest_engine.running.launch import needed_servers, open_pool
 from mcptest_engine.running.plan import make_plan
-from mcptest_engine.running.settings import RunSettings, Selection
+from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.completion import complete
 from mcptest_engine.suite.load import LoadOptions, check_text
 
@@ -57,7 +57,7 @@ def test_each_kind_of_test_is_known_everywhere(kind: TestKind, tmp_path: Path) -
     nowhere = Path("/nowhere")
     checked = check_text(text, LoadOptions(environ={}, workspace_root=nowhere), name="s.yml", base_dir=nowhere)
     assert checked.suite is not None, f"`suite/model/` or `suite/checks.py`: {checked.problems}"
-    cases = make_plan(checked.suite, Selection(), relative=str).cases
+    cases = make_plan(checked.suite, RunSettings(), relative=str).cases
     assert [type(case.body) for case in cases] == [body_type, *([MetricRow] if "eval" in entry else [])]
     assert cases[0].kind is kind
     providers: Providers = AllModels()

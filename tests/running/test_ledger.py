@@ -14,7 +14,7 @@ from mcptest_engine.core.run_record import RunRecord, ServerRecord, SuiteInfo, T
 from mcptest_engine.front_door.lineages import Lineages
 from mcptest_engine.reporting.ledger import groups_of, ledger_lines
 from mcptest_engine.running.ledger import LedgerExtension, ledger_of
-from mcptest_engine.running.plan import plan_of
+from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.workspace.workspace import Workspace
 from tests.running.test_test_changes import SUM, row, run
@@ -227,7 +227,7 @@ def test_earlier_records_are_read_beside_the_start_of_the_servers_unless_their_h
         "servers: { calc: { url: 'http://127.0.0.1:9/' } }\ntools: [{ name: sum, tool: add, expect: { text: x } }]\n"
     )
     suite, workspace, settings = load(path), Workspace(tmp_path), RunSettings()
-    plan = plan_of(suite, settings, relative=workspace.relative)
+    plan = make_plan(suite, settings, relative=workspace.relative)
     verdict = Verdict.PASS if passed else Verdict.SKIP
     for number in range(3):
         earlier = replace(run(EXACT, 4), id=plan.cases[0].id, verdict=verdict)

@@ -9,7 +9,7 @@ import pytest
 from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.running.plan import make_plan
-from mcptest_engine.running.settings import Selection
+from mcptest_engine.running.settings import RunSettings, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ prompts:
 
 
 def planned(suite: LoadedSuite, selection: Selection = Selection(), **options: object) -> Plan:  # noqa: B008
-    return make_plan(suite, selection, relative=lambda path: path.name, **options)  # type: ignore[arg-type]
+    return make_plan(suite, RunSettings(selection=selection, **options), relative=lambda path: path.name)  # type: ignore[arg-type]
 
 
 def names(plan: Plan) -> list[str]:

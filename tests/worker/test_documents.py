@@ -17,7 +17,7 @@ from mcptest_engine.running.diagnostics import end_of_word
 from mcptest_engine.running.documents import Diagnostic, Document, Fix, document_of, end_of_entry, watched_by
 from mcptest_engine.running.plan import make_plan
 from mcptest_engine.running.server_sources import server_sources
-from mcptest_engine.running.settings import Selection
+from mcptest_engine.running.settings import RunSettings
 from mcptest_engine.suite.load import LoadOptions, load_suite
 from mcptest_engine.workspace.workspace import Workspace
 
@@ -106,7 +106,7 @@ def test_names_that_repeat_are_numbered_as_in_a_run(tmp_path_factory: pytest.Tem
 
 def planned(place: Path) -> list[str]:
     suite = load_suite(place / "mcptest.yml", LoadOptions(environ={}, workspace_root=place, start_dir=place))
-    return [case.id for case in make_plan(suite, Selection(), relative=Workspace(place).relative).cases]
+    return [case.id for case in make_plan(suite, RunSettings(), relative=Workspace(place).relative).cases]
 
 
 def test_a_wrong_key_is_marked_and_can_be_fixed(of: Callable[..., Document]) -> None:

@@ -67,9 +67,9 @@ def run_on_cluster(
 
     Raises: UsageError for a suite that a cluster cannot run, ClusterError.
     """
-    from mcptest_engine.running.plan import plan_of
+    from mcptest_engine.running.plan import make_plan
 
-    plan = plan_of(suite, settings, relative=workspace.relative)
+    plan = make_plan(suite, settings, relative=workspace.relative)
     _check(suite, settings, plan)
     distributed = _library()
     with warnings.catch_warnings():
