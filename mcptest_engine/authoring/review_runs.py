@@ -29,7 +29,7 @@ from mcptest_engine.workspace.files import file_state
 from mcptest_engine.workspace.ulid import is_ulid, ulid_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.review_texts import SuiteText
     from mcptest_engine.suite.yaml import Pointer
@@ -615,31 +615,31 @@ class Templated(Exception):
 
 
 def as_judged(value: object, literal: frozenset[str] = frozenset()) -> Any:
-    """What is written as it is judged: `$${` is `${`. Raises: Templated for a template."""
-    if isinstance(value, str):
-        if "${" not in value:
-            return value
-        if "${" in value.replace("$${", ""):
-            raise Templated
-        return value.replace("$${", "${")
-    if isinstance(value, dict):
-        return {
-            key: part if key in literal else as_judged(part, frozenset() if key in DATA_MATCHERS else literal)
-            for key, part in value.items()
-        }
-    return [as_judged(part, literal) for part in value] if isinstance(value, list) else value
+    """Return a written value as it is judged: `$${` becomes `${`. Raises: Templated for a template."""
+    return _with_texts(value, _unescaped, literal)
 
 
 def escape_templates(value: object, literal: frozenset[str] = frozenset()) -> Any:
-    """A value from outside as it stands in a suite: `${` is `$${`."""
+    """Return a value from outside as a suite must write it: `${` becomes `$${`."""
+    return _with_texts(value, lambda text: text.replace("${", "$${"), literal)
+
+
+def _unescaped(text: str) -> str:
+    if "${" in text.replace("$${", ""):
+        raise Templated
+    return text.replace("$${", "${")
+
+
+def _with_texts(value: object, change: Callable[[str], str], literal: frozenset[str]) -> Any:
+    """Copy a value and change its texts; members named in `literal` stay, except inside the values of data matchers."""
     if isinstance(value, str):
-        return value.replace("${", "$${")
+        return change(value)
     if isinstance(value, dict):
         return {
-            key: part if key in literal else escape_templates(part, frozenset() if key in DATA_MATCHERS else literal)
+            key: part if key in literal else _with_texts(part, change, frozenset() if key in DATA_MATCHERS else literal)
             for key, part in value.items()
         }
-    return [escape_templates(part, literal) for part in value] if isinstance(value, list) else value
+    return [_with_texts(part, change, literal) for part in value] if isinstance(value, list) else value
 
 
 def _holds_mask(value: object) -> bool:

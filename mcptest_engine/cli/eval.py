@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from mcptest_engine.cli.common import find_here, load, parse_variables, suite_options, suite_path
-from mcptest_engine.cli.run import max_cost_option, read_bail, run_and_report, settings_of
+from mcptest_engine.cli.run import max_cost_option, other_server_options, read_bail, run_and_report, settings_of
 from mcptest_engine.cli.selection import models_option, selection_options, with_last_failed
 
 if TYPE_CHECKING:
@@ -55,14 +55,7 @@ _DEFAULTS = {
 @click.option(
     "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
 )
-@click.option(
-    "--command",
-    "--server-command",
-    "server_command",
-    metavar="ARGV",
-    help="Start this program instead of every server of the suite.",
-)
-@click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
+@other_server_options
 @click.option("--record", metavar="NAME", help="Record the answers of servers and models in a cassette of this name.")
 @click.option("--replay", metavar="NAME", help="Replay this cassette instead of asking servers and models.")
 @click.option("--fail-on-inconclusive", is_flag=True, help="Exit 1 if a test is inconclusive.")

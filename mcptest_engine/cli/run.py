@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -98,6 +98,19 @@ max_cost_option = click.option(
 )
 
 
+def other_server_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the flags that replace a suite's servers, or the revision that they are offered."""
+    command = click.option(
+        "--command",
+        "--server-command",
+        "server_command",
+        metavar="ARGV",
+        help="Start this program instead of every server of the suite.",
+    )
+    protocol = click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
+    return command(protocol(function))
+
+
 @click.command()
 @suites_options
 @selection_options
@@ -132,14 +145,7 @@ max_cost_option = click.option(
 @click.option(
     "--bail", is_flag=False, flag_value="1", metavar="[N]", help="Stop after N failures (1 without a number)."
 )
-@click.option(
-    "--command",
-    "--server-command",
-    "server_command",
-    metavar="ARGV",
-    help="Start this program instead of every server of the suite.",
-)
-@click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
+@other_server_options
 @click.option(
     "--wait-for-ready",
     metavar="DURATION",

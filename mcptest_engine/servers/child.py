@@ -1,5 +1,7 @@
 """One child process from its start until it is reaped: its pipes, its exit, its process group.
 
+`Child` is a server. What it does to start a process and to notice its exit also serves the commands of `command_process.py`.
+
 The process leads a session of its own, so that its whole group can be signalled and the terminal's Ctrl-C does not reach it.
 `subprocess` is used directly, not through the event loop: so the guardian knows the group before the loop runs on, and the
 caller may write to the child at once. The group is killed before its dead leader is reaped, because only then its number cannot
@@ -21,7 +23,7 @@ from mcptest_engine.servers import guardian
 from mcptest_engine.servers.failures import BY_HAND, Ending, could_not_spawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcptest_engine.servers.spec import ServerSpec
 
@@ -42,7 +44,11 @@ class Child:
         on_exit: Callable[[], None],
         waiting: Callable[[], Iterable[tuple[str, float]]] | None = None,
     ) -> None:
-        self._process, self.stdin = _spawned(spec)
+        assert spec.command is not None
+        try:
+            self._process, self.stdin = start_process(spec.command, spec.env, spec.cwd)
+        except (OSError, ValueError) as wrong:
+            raise could_not_spawn(spec, wrong) from None
         self.pid = self._process.pid
         guardian.watch(self.pid)
         self._is_ended_by_hand = False
@@ -50,12 +56,11 @@ class Child:
             "server", spec.name, pid=self.pid, shown=spec.command or (), end=self._end_by_hand, waiting=waiting
         )
         self._on_exit = on_exit
-        self.stdout, self.stderr = _taken(self._process.stdout), _taken(self._process.stderr)
+        self.stdout, self.stderr = own_descriptor(self._process.stdout), own_descriptor(self._process.stderr)
         self._loop = asyncio.get_running_loop()
         guardian.stand_by(self._loop)
         self.exited: asyncio.Future[None] = self._loop.create_future()
-        self._pidfd = -1
-        self._watch_exit()
+        self._exit = ExitWatch(self._process, self._reap, after_reaping=self._forget_group)
 
     @property
     def exit_code(self) -> int | None:
@@ -124,30 +129,12 @@ class Child:
         await asyncio.wait((self.exited,), timeout=seconds)
         return self.exited.done()
 
-    def _watch_exit(self) -> None:
-        try:
-            self._pidfd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
-            threading.Thread(target=self._wait_in_thread, name=f"mcptest-wait-{self.pid}", daemon=True).start()
-            return
-        self._loop.add_reader(self._pidfd, self._reap)
-
-    def _wait_in_thread(self) -> None:
-        if hasattr(os, "waitid"):
-            with contextlib.suppress(ChildProcessError):
-                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        else:  # macOS before Python 3.13: only reaping reports the exit, so the rest of the group is killed at once
-            self._process.wait()
-            guardian.kill_group(self.pid)
-            guardian.forget(self.pid)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` kills the group
-            self._loop.call_soon_threadsafe(self._reap)
+    def _forget_group(self) -> None:
+        guardian.kill_group(self.pid)
+        guardian.forget(self.pid)
 
     def _reap(self) -> None:
-        if self._pidfd >= 0:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+        self._exit.stop()
         if self.exited.done():
             return
         self._signal(signal.SIGKILL)
@@ -158,27 +145,70 @@ class Child:
         self._on_exit()
 
 
-def _spawned(spec: ServerSpec) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the process; return it and our end of its stdin, a pipe that the guardian knows before the process exists."""
-    assert spec.command is not None
+class ExitWatch:
+    """Calls `on_exit` in the event loop when a process has ended; it is not reaped, where the system allows that.
+
+    macOS before Python 3.13 reports the exit only by reaping: then `after_reaping` is called at once, in a thread.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        on_exit: Callable[[], None],
+        after_reaping: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._process = process
+        self._on_exit, self._after_reaping = on_exit, after_reaping
+        self._loop = asyncio.get_running_loop()
+        self._pidfd = -1
+        try:
+            self._pidfd = os.pidfd_open(process.pid)
+        except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
+            threading.Thread(target=self._wait, name=f"mcptest-wait-{process.pid}", daemon=True).start()
+        else:
+            self._loop.add_reader(self._pidfd, on_exit)
+
+    def stop(self) -> None:
+        """Stop watching; a second call does nothing."""
+        if self._pidfd >= 0:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _wait(self) -> None:
+        if hasattr(os, "waitid"):
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        else:
+            self._process.wait()
+            self._after_reaping()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` kills the group
+            self._loop.call_soon_threadsafe(self._on_exit)
+
+
+def start_process(
+    argv: Sequence[str], env: Mapping[str, str], cwd: str | None, *, stderr: int = subprocess.PIPE
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a process that leads a session of its own; return it and our end of its stdin.
+
+    The guardian knows that pipe before the process exists. Raises: OSError, ValueError.
+    """
     theirs, ours = os.pipe()
     guardian.starting(theirs)
     try:
         process = subprocess.Popen(
-            spec.command,
+            argv,
             bufsize=0,
             stdin=theirs,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=spec.cwd,
-            env=dict(spec.env),
+            stderr=stderr,
+            cwd=cwd,
+            env=dict(env),
             start_new_session=True,
         )
-    except BaseException as wrong:
+    except BaseException:
         guardian.did_not_start()
         os.close(ours)
-        if isinstance(wrong, OSError | ValueError):
-            raise could_not_spawn(spec, wrong) from None
         raise
     finally:
         os.close(theirs)
@@ -186,7 +216,7 @@ def _spawned(spec: ServerSpec) -> tuple[subprocess.Popen[bytes], int]:
     return process, ours
 
 
-def _taken(pipe: IO[bytes] | None) -> int:
+def own_descriptor(pipe: IO[bytes] | None) -> int:
     """Duplicate our end as a bare descriptor: the file object would close it a second time, when the number may be reused."""
     assert pipe is not None
     descriptor = os.dup(pipe.fileno())

@@ -15,13 +15,12 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcptest_engine.core.live import start_listing, stop_listing
 from mcptest_engine.servers import guardian
-from mcptest_engine.servers.child import signal_name
+from mcptest_engine.servers.child import ExitWatch, own_descriptor, signal_name, start_process
 from mcptest_engine.servers.spec import own_command
 
 if TYPE_CHECKING:
@@ -90,7 +89,11 @@ class CommandProcess:
         self.exit_code: int | None = None
         self.signal: str | None = None
         self._listening = True
-        self._process, self._stdin = _started(argv, env, separate=stdin is not None, cwd=cwd)
+        stderr = subprocess.STDOUT if stdin is None else subprocess.PIPE
+        try:
+            self._process, self._stdin = start_process(own_command(tuple(argv)), env, cwd, stderr=stderr)
+        except (OSError, ValueError) as wrong:
+            raise NotStarted(f"could not be started: {_reason(argv[0], env, wrong, cwd)}") from None
         self._pid = self._process.pid
         guardian.watch(self._pid)
         self._listed = start_listing(kind, name, pid=self._pid, shown=argv, end=self._end_by_hand)
@@ -100,13 +103,13 @@ class CommandProcess:
         self._silent: asyncio.Future[None] = self._loop.create_future()
         self.flooded: asyncio.Future[None] = self._loop.create_future()
         self._ended = False
-        self._pidfd = -1
+        self._exit: ExitWatch | None = None
         self._readers: dict[int, Callable[[bytes], None]] = {}
         self._unwritten = memoryview(stdin or b"")
         try:
             self._listen()
             self._feed()
-            self._watch_exit()
+            self._exit = ExitWatch(self._process, self._note_exit)
         except BaseException:  # no descriptor is left: a command that cannot be read must not run
             self._abandon()
             raise
@@ -195,29 +198,10 @@ class CommandProcess:
             if pipe is not None:
                 pipe.close()
 
-    def _watch_exit(self) -> None:
-        try:
-            self._pidfd = os.pidfd_open(self._pid)
-        except (AttributeError, OSError):  # not Linux, or a sandbox that forbids it
-            threading.Thread(target=self._wait_in_thread, name=f"mcptest-command-{self._pid}", daemon=True).start()
-            return
-        self._loop.add_reader(self._pidfd, self._note_exit)
-
-    def _wait_in_thread(self) -> None:
-        if hasattr(os, "waitid"):
-            with contextlib.suppress(ChildProcessError):
-                os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT)
-        else:  # macOS before Python 3.13: only reaping reports the exit
-            self._process.wait()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: `atexit` kills the group
-            self._loop.call_soon_threadsafe(self._note_exit)
-
     def _note_exit(self) -> None:
         """Store how the command ended, without reaping it where the system allows that."""
-        if self._pidfd >= 0:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-            self._pidfd = -1
+        if self._exit is not None:
+            self._exit.stop()
         if self._exited.done():
             return
         code = self._process.returncode
@@ -241,13 +225,9 @@ class CommandProcess:
     def _listen(self) -> None:
         process = self._process
         assert process.stdout is not None
-        self._readers[_taken(process.stdout.fileno())] = (
-            self._add_output if process.stderr is None else self._add_answer
-        )
-        process.stdout.close()
+        self._readers[own_descriptor(process.stdout)] = self._add_output if process.stderr is None else self._add_answer
         if process.stderr is not None:
-            self._readers[_taken(process.stderr.fileno())] = self._add_output
-            process.stderr.close()
+            self._readers[own_descriptor(process.stderr)] = self._add_output
         for descriptor in self._readers:
             self._loop.add_reader(descriptor, self._read, descriptor)
 
@@ -305,35 +285,6 @@ class CommandProcess:
             self._stdin = -1
 
 
-def _started(
-    argv: Sequence[str], env: Mapping[str, str], *, separate: bool, cwd: str | None
-) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the process; return it and our end of its stdin, a pipe by which the guardian knows it before it has a number."""
-    theirs, ours = os.pipe()
-    guardian.starting(theirs)
-    try:
-        process = subprocess.Popen(
-            own_command(tuple(argv)),
-            bufsize=0,
-            stdin=theirs,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE if separate else subprocess.STDOUT,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-        )
-    except BaseException as wrong:
-        guardian.did_not_start()
-        os.close(ours)
-        if isinstance(wrong, OSError | ValueError):
-            raise NotStarted(f"could not be started: {_reason(argv[0], env, wrong, cwd)}") from None
-        raise
-    finally:
-        os.close(theirs)
-    os.set_blocking(ours, False)
-    return process, ours
-
-
 _SHELL = frozenset("|&;<>$`")
 
 
@@ -375,13 +326,6 @@ def _missing(program: str, cwd: str | None) -> str:
         return f"the interpreter that the `#!` line of `{program}` names is not there"
     place = f" in {Path.cwd()}, where mcptest was started" if cwd is None else f" in its cwd `{cwd}`"
     return f"there is no file `{program}`{'' if Path(program).is_absolute() else place}"
-
-
-def _taken(descriptor: int) -> int:
-    """Duplicate the descriptor of a pipe: the file object would close its own a second time."""
-    own = os.dup(descriptor)
-    os.set_blocking(own, False)
-    return own
 
 
 def _exists(pgid: int) -> bool:
