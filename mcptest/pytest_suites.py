@@ -70,8 +70,8 @@ class SuiteFile(pytest.File):
         if record is None:
             gates = " and ".join(f"`{name}`" for name in ("coverage", "effects") if getattr(self.suite, name))
             if gates and {item.case.id for item in self._items()} >= self.runnable:
-                told = "pytest ran the tests of the suite in another order, or in several processes"
-                self.warn(McptestWarning(f"the limits of {gates} are not checked: {told}"))
+                why = "pytest ran the tests of the suite in another order, or in several processes"
+                self.warn(McptestWarning(f"the limits of {gates} are not checked: {why}"))
             return
         from mcptest_engine.reporting import facts
 

@@ -93,8 +93,8 @@ class Result:
         self.notifications: list[dict[str, Any]] = envelope["notifications"]
 
     def __repr__(self) -> str:
-        told = "error" if self.is_error else "result"
-        return f"<{told} of {self._envelope['request']['params'].get('name', 'a request')}: {self.text[:80]!r}>"
+        kind = "error" if self.is_error else "result"
+        return f"<{kind} of {self._envelope['request']['params'].get('name', 'a request')}: {self.text[:80]!r}>"
 
     @property
     def text(self) -> str:
@@ -138,8 +138,8 @@ class Result:
         self._check_outcome(outcome)
         written = {name.replace("_", "-"): value for name, value in matcher.items()}
         _check_matcher(written)
-        if (told := always_holds(*next(iter(written.items())))) is not None:
-            warnings.warn(McptestWarning(f"`{target}`: {told[0]}"), stacklevel=2)
+        if (warning := always_holds(*next(iter(written.items())))) is not None:
+            warnings.warn(McptestWarning(f"`{target}`: {warning[0]}"), stacklevel=2)
         full = long_target(target, _BLOCKS.get(self._envelope["request"]["method"], "tools"))
         row = self._server._judge(full or target, written, self._envelope)
         if row is not None:
@@ -182,10 +182,10 @@ class Server:
         _check_text("the name of a tool", tool)
         given = _as_sent({**_mapping("the arguments", arguments), **keywords})
         caller, session = await self._opened()
-        asked = _asked("tools/call", {"name": tool, "arguments": given}, self._timeout_seconds)
+        request = _asked("tools/call", {"name": tool, "arguments": given}, self._timeout_seconds)
         before = len(session.server_messages.notifications)
         exchange, odd = await caller.call_tool(
-            Sessions(self._pool, asked), NAME, tool, given, timeout_seconds=self._timeout_seconds
+            Sessions(self._pool, request), NAME, tool, given, timeout_seconds=self._timeout_seconds
         )
         self._warn(odd)
         return self._result(exchange, session.server_messages.notifications[before:], tool)
@@ -306,8 +306,10 @@ class Server:
         from mcptest_engine.running.calling import make_envelope
 
         self._sound(exchange, name)
-        asked = _asked(exchange.method, exchange.params, self._timeout_seconds)
-        envelope = make_envelope(asked, exchange.answer, number=1, duration_ms=exchange.duration_ms, http=exchange.http)
+        request = _asked(exchange.method, exchange.params, self._timeout_seconds)
+        envelope = make_envelope(
+            request, exchange.answer, number=1, duration_ms=exchange.duration_ms, http=exchange.http
+        )
         envelope["notifications"] = list(notifications)
         return Result(envelope, self)
 

@@ -1,1 +1,1 @@
-"""From a server to a suite: catalogs, synthesised arguments, scaffolds, proposals and their review."""
+"""From a server to a suite: catalogs, sample arguments, scaffolds, proposals and their review."""

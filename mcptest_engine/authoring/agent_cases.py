@@ -1,7 +1,6 @@
-"""What the two kinds of `agents:` suites have in common: one case for each tool, its prompt, and what a model must not know.
+"""Shared by the two kinds of `agents:` suites: one case for each tool, its prompt, and what a model must not know.
 
-The surprising thing is what is left out of a prompt: a tool's description is the server's text and is aimed at models, so of
-one that raises a warning no word is repeated.
+A tool's description is the server's text and is aimed at models: if it causes a warning, no word of it goes into a prompt.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)")
 class AgentScaffold:
     """A suite of agent cases and the number of tools that have one.
 
-    `next_cursor` is None unless tools are left for a next page. Where the cases went into a suite that was there, `suite` holds
-    only them and `into` is the whole of it.
+    `next_cursor` is None unless tools are left for a next page. For cases that were added to an existing suite, `suite` holds
+    only them and `into` is the whole suite.
     """
 
     suite: str
@@ -71,7 +70,7 @@ def scaffold_agents(
     options: ScaffoldOptions = DEFAULT_OPTIONS,
     into: str | None = None,
 ) -> AgentScaffold:
-    """The suite with `case_of(tool, what its description is suspected of)` for every tool of a page, sorted by name.
+    """Build the suite of `case_of(tool, finding about its description)` for every tool of a page, sorted by name.
 
     `case_of` gives a test without `server`, its texts unescaped; `template` are lines that follow the tests, as comments.
     `into` is the text of a suite that gets the cases that it has not. Raises: UsageError for a cursor behind the last tool,
@@ -140,7 +139,9 @@ def _entry(
 
 
 def _lists(tool: Mapping[str, Any], policy: ExecutionPolicy) -> dict[str, list[str]]:
-    """The lists of a case: its own tool is executed where the policy of a generated suite allows that; else a stub answers."""
+    """The tool lists of a case: its own tool is called where the policy of a generated suite allows that; otherwise a stub
+    answers.
+    """
     name = _GLOB.sub(r"[\g<0>]", tool["name"])
     return {"allow": [], "dry": [name]} if _is_dry(tool, policy) else {"allow": [name]}
 
@@ -172,7 +173,7 @@ def _no_tool(target: Target) -> dict[str, Any]:
 
 
 def purpose(tool: Mapping[str, object], finding: Finding | None) -> str | None:
-    """What a tool is for, in the first sentence of its own description; None when that is not to be repeated."""
+    """A tool's purpose: the first sentence of its description; None when that must not be repeated."""
     if finding is not None:
         return None
     first = first_line(tool.get("description") or tool.get("title"), 300)

@@ -1,7 +1,7 @@
-"""Better arguments for tests whose made-up ones were refused or found nothing, of what the server itself returned.
+"""Finds better arguments for tests whose made-up ones were refused or found nothing, among what the server returned.
 
-Values come from the answers of tools that only read, and from the resources that the server lists. A test of an empty text
-that was refused gets another value instead: that it is refused shows nothing, since nobody knows whether it should be.
+Values come from the answers of tools that only read, and from the listed resources. A test of an empty text that was refused
+gets another value instead: the refusal shows nothing, since nobody knows whether it is right.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LETTER_SOURCE = "a letter that most texts have"
 
 
 class Better(NamedTuple):
-    """Arguments for one test. `name` is a new one where the test is about something else with them."""
+    """Arguments for one test. `name` is a new name when the test has another purpose with them."""
 
     test: TestResult
     arguments: Mapping[str, Any]
@@ -38,13 +38,13 @@ class Better(NamedTuple):
 
 
 def _blamed(names: Iterable[str], arguments: Mapping[str, object], refusal: str) -> list[str]:
-    """Which of the arguments a refusal is about: those whose values it repeats, all of them where it repeats none."""
-    told = [name for name in names if str(arguments.get(name)) in refusal]
-    return told or list(names)
+    """The arguments that a refusal is about: those whose values it repeats, all of them when it repeats none."""
+    repeated = [name for name in names if str(arguments.get(name)) in refusal]
+    return repeated or list(names)
 
 
 class ArgumentSearch:
-    """Looks for arguments after each run of a suite; the same ones are proposed once."""
+    """Finds arguments after each run of a suite; the same ones are proposed only once."""
 
     def __init__(self, catalog: Catalog, redact: Callable[[Any], Any], policy: ExecutionPolicy) -> None:
         self._catalog, self._redact, self._policy = catalog, redact, policy
@@ -53,7 +53,7 @@ class ArgumentSearch:
         self._found: dict[str, set[str]] = {}
 
     def find(self, cases: Sequence[Case], results: Sequence[TestResult]) -> list[Better]:
-        """For each test that needs them and for which there are any."""
+        """Find arguments for each test that needs them."""
         by_id = {case.id: case for case in cases}
         taken = {case.name for case in cases}
         return [
@@ -81,7 +81,7 @@ class ArgumentSearch:
         blamed = _blamed(found_before, arguments, str(result.message) if is_refused else "")
         for one in blamed:
             tried.setdefault(one, []).append(arguments.get(one))
-        if empty:  # the first value that fits is that of the test with valid arguments
+        if empty:  # the test with valid arguments has the first value that fits
             first = explain(case, seen, self._tools, self._redact, besides=dict.fromkeys(empty, ()))
             tried.update({one: [(first.arguments or {}).get(one)] for one in empty})
         kept = found_before.difference(blamed)
@@ -112,7 +112,7 @@ class ArgumentSearch:
 
 
 def with_arguments(text: str, found: Sequence[Better]) -> tuple[str, list[Better]]:
-    """A suite's text in which tests have other arguments, and those that could be written. They stay marked as made up."""
+    """Put other arguments into tests of a suite's text; return the text and what was written. They stay marked as made up."""
     from mcptest_engine.authoring.review_runs import escape_templates
 
     changed: list[Better] = []

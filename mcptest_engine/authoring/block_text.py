@@ -1,7 +1,7 @@
-"""A proposed test as the YAML block that is pasted under `tools:`: one key a line, every text in double quotes.
+"""A proposed test as a YAML block for `tools:`: one key a line, every text in double quotes.
 
 The form is fixed to the character, as docs/how-to/propose-assertions.md shows it. `reads_back` proves that a suite reads the
-block as the value it was made of.
+block as the value from which it was made.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _item(value: object) -> list[str]:
 
 
 def _fits(head: str, value: object) -> bool:
-    """Whether a list of scalars is short enough for one line."""
+    """Whether a list of scalars fits on one line."""
     if not isinstance(value, list) or any(isinstance(member, (dict, list)) and member for member in value):
         return False
     return len(head) + len(_flow(value)) < WIDTH
@@ -96,5 +96,5 @@ def _key(key: object) -> str:
 
 
 def spell_unsafe(text: str) -> str:
-    r"""Characters that nobody sees spelt out; such a one stands in double quotes, where `\u` is read."""
+    r"""Escape invisible characters; they are in double quotes, where `\u` is read."""
     return replace_unsafe(text, lambda char: f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")

@@ -1,6 +1,6 @@
-"""What a server offers, as a generated suite can name it and speak of it: its tools by name, its prompts' arguments, itself.
+"""A server's catalog in the words of a generated suite: its tools by name, its prompts' arguments, the server itself.
 
-Every text of the server comes out of here on one line, and a description that may be aimed at a model not at all.
+Every text of the server is put on one line, and a description that may be aimed at a model is left out.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ OTHER_REQUESTS = frozenset(
         "roots/list",
     )
 )
-"""Names that are no requests in a suite but so like them that `validate` warns of a tool that is called so."""
+"""Names that `validate` would take for misspelt requests when a tool has one of them."""
 
 
 CLEAN_UP = (
     "Data cleanup is your responsibility: mcptest never removes what a test has made. "
     "Run this against a disposable or staging target, not against production."
 )
-"""Stands at the top of every generated suite that may call what changes something."""
+"""The header of every generated suite that may call tools which change something."""
 
 
 def nameable_tools(tools: Iterable[Mapping[str, object]], notes: list[str]) -> dict[str, Mapping[str, Any]]:
-    """The tools that a test can name, by name; why another cannot be is added to `notes`.
+    """The tools that a test can name, by name; `notes` say why others cannot.
 
-    Of several under one name it is the most dangerous that counts: nobody knows which of them a call reaches.
+    Of several with one name the most dangerous counts: nobody knows which of them a call reaches.
     """
     from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 
@@ -66,14 +66,14 @@ def nameable_tools(tools: Iterable[Mapping[str, object]], notes: list[str]) -> d
 
 
 def suspected(tools: Sequence[Mapping[str, object]]) -> tuple[Finding, ...]:
-    """What the descriptions of these tools are suspected of."""
+    """The findings about the descriptions of these tools."""
     from mcptest_engine.safety.poisoning import description_warnings
 
     return tuple(description_warnings(tools))
 
 
 def about(tool: Mapping[str, object], finding: Finding | None, *, named: str | None = None) -> str:
-    """The line of comment above a tool's tests; a suspicious description is named instead of copied."""
+    """The comment above a tool's tests; a suspicious description is named instead of copied."""
     name = one_line(named or str(tool.get("name")), 60)
     if finding is not None:
         return f"{name}: its description is not copied, because it looks suspicious ({finding.rule} {finding.name})"
@@ -82,7 +82,7 @@ def about(tool: Mapping[str, object], finding: Finding | None, *, named: str | N
 
 
 def held_back(tool: Mapping[str, object]) -> str:
-    """The class of a tool and why it has it, for a test that is not run before a person has looked at it."""
+    """A tool's class and its reason, for a test that is not run before a person has checked it."""
     tool_class = classify(tool)
     if tool_class is ToolClass.READ_ONLY_PRESUMED:
         return "presumed read-only by its name, but not declared"
@@ -105,7 +105,7 @@ def prompt_arguments(prompt: Mapping[str, object]) -> dict[str, str]:
 
 
 def source_of(catalog: Catalog) -> str:
-    """Which server it was, in a sentence."""
+    """Describe the server in a sentence."""
     info = catalog.server_info
     name = " ".join(one_line(str(info[key]), 60) for key in ("name", "version") if info.get(key))
     revision = f" (MCP {one_line(catalog.protocol_version, 20)})" if catalog.protocol_version else ""
@@ -118,7 +118,7 @@ def tools_listed(names: Sequence[str], most: int = 12) -> str:
 
 
 def holds_mask(value: object) -> bool:
-    """Whether a secret was taken out of a value, or of a part of it."""
+    """Whether a secret was removed from a value, or from a part of it."""
     if isinstance(value, str):
         return MASK in value
     parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -126,7 +126,7 @@ def holds_mask(value: object) -> bool:
 
 
 def masked(value: object, redact: Callable[[str], str]) -> Any:
-    """A copy with every text masked, keys aside."""
+    """A copy with every text redacted, except keys."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, dict):
@@ -135,7 +135,7 @@ def masked(value: object, redact: Callable[[str], str]) -> Any:
 
 
 def unused_name(name: str, taken: set[str] | frozenset[str]) -> str:
-    """The name, or with a number behind it where another test has it."""
+    """The name, with a number when another test has it."""
     number, found = 2, name
     while found in taken:
         found, number = f"{name} ({number})", number + 1

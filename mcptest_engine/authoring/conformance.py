@@ -1,4 +1,4 @@
-"""A `compliance:` suite for what a server says it can do. Pure. See docs/how-to/compliance.md."""
+"""Generates a `compliance:` suite for what a server declares. Pure. See docs/how-to/compliance.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.targets import Target
     from mcptest_engine.servers.catalog import Catalog
 
-# check -> (the capability that promises it, what holds when it passes)
+# check -> (the capability that requires it, what holds when it passes)
 _LISTS = {
     "tools/list": ("tools", "the tools are listed as the specification says"),
     "resources/list": ("resources", "the resources are listed as the specification says"),
@@ -27,7 +27,7 @@ _LISTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceScaffold:
-    """A suite and the number of its checks. Of checks that went into a suite that was there, `into` is the whole of it."""
+    """A suite and the number of its checks. For checks that were added to an existing suite, `into` is the whole suite."""
 
     suite: str
     checks_scaffolded: int
@@ -36,9 +36,9 @@ class ConformanceScaffold:
 
 
 def scaffold_conformance(catalog: Catalog, target: Target, *, into: str | None = None) -> ConformanceScaffold:
-    """The opening, `ping`, an unknown method, and each list that the server declares, pinned to the revision agreed on.
+    """Checks of the opening, `ping`, an unknown method, and each declared list, for the agreed revision.
 
-    `into` is the text of a suite that gets the checks that it has not. Raises: EditRefused where that text is in the way.
+    `into` is the text of a suite to which the missing checks are added. Raises: EditRefused when that text cannot be edited.
     """
     notes = [f"`{what}/list` failed: {one_line(why, 200)}" for what, why in catalog.errors.items()]
     revision = catalog.protocol_version

@@ -1,4 +1,4 @@
-"""An `agents:` suite that asks whether a model finds and uses each tool. Pure. See docs/how-to/agent-tests.md."""
+"""Generates an `agents:` suite that asks whether a model finds and uses each tool. Pure. See docs/how-to/agent-tests.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What an `expect` demands, and what another one in its place would no longer demand.
+"""What an `expect` demands, and what its replacement would no longer demand.
 
-Everything counts as lost that cannot be shown to be kept: an assertion is kept when the new one has it too, as data, or pins
-the same target to a value that it holds for. Another exact value on the same target is a change and no loss.
+Everything counts as lost unless it is shown to stay: the new `expect` has the same assertion, as data, or pins the same target
+to a value for which it holds. Another exact value for the same target is a change and no loss.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _LONGEST = 40
 def loosening_of(was: object, wanted: object, *, threshold: object = None) -> str | None:
     """How `wanted`, an `expect` as a suite has it, demands less than `was`; one line, None when it does not.
 
-    `threshold` is the test's: where only a part of the assertions has to hold, each one more counts for less.
+    `threshold` is the test's: where only a part of the assertions has to hold, each further one counts less.
     """
     old, new = rows_of(was), rows_of(wanted)
     lost = [row for row in _apart(old, new) if not _is_still_required(row, new)]
-    told = [f"drops {assertion_text(row)}" for row in lost[:_MOST_TOLD]]
-    told += [f"drops {len(lost) - _MOST_TOLD} more"] if len(lost) > _MOST_TOLD else []
-    told += [*_accepted_errors(old, new), *_widened(was, wanted)]
+    losses = [f"drops {assertion_text(row)}" for row in lost[:_MOST_TOLD]]
+    losses += [f"drops {len(lost) - _MOST_TOLD} more"] if len(lost) > _MOST_TOLD else []
+    losses += [*_accepted_errors(old, new), *_widened(was, wanted)]
     if isinstance(threshold, (int, float)) and threshold < 1 and len(new) > len(old):
-        told.append(f"adds assertions to a test that needs only {threshold} of them to hold")
-    return "; ".join(told) or None
+        losses.append(f"adds assertions to a test that needs only {threshold} of them to hold")
+    return "; ".join(losses) or None
 
 
 def rows_of(expect: object) -> list[Any]:
@@ -44,7 +44,7 @@ def rows_of(expect: object) -> list[Any]:
 
 
 def budget_of(setting: object) -> tuple[float, bool] | None:
-    """How large a budget is, and whether it only warns; None for what is none."""
+    """The limit of a budget, and whether it only warns; None for a value that is none."""
     size = setting.get("budget") if isinstance(setting, dict) else setting
     if not isinstance(size, (int, float)) or isinstance(size, bool):
         return None
@@ -52,21 +52,21 @@ def budget_of(setting: object) -> tuple[float, bool] | None:
 
 
 def bare(row: object) -> Any:
-    """A row without what it is called and what is said when it fails."""
+    """A row without its name and its failure message."""
     if not isinstance(row, dict):
         return row
-    told = {key: part for key, part in row.items() if key not in _UNIMPORTANT}
-    if isinstance(told.get(ASSERT_SET), dict):
-        told[ASSERT_SET] = {
+    members = {key: part for key, part in row.items() if key not in _UNIMPORTANT}
+    if isinstance(members.get(ASSERT_SET), dict):
+        members[ASSERT_SET] = {
             key: [bare(one) for one in part] if key == ASSERTIONS and isinstance(part, list) else part
-            for key, part in told[ASSERT_SET].items()
+            for key, part in members[ASSERT_SET].items()
             if key not in _UNIMPORTANT
         }
-    return told
+    return members
 
 
 def is_same(one: object, other: object) -> bool:
-    """Equal as data, whatever the order of keys; 1, 1.0 and true are not the same."""
+    """Whether both are equal as data, in any order of keys; 1, 1.0 and true differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
@@ -75,7 +75,7 @@ def is_same(one: object, other: object) -> bool:
 
 
 def assertion_text(row: object) -> str:
-    """An assertion in a few words: its target in backticks, its matcher, its argument."""
+    """An assertion in short: its target in backticks, its matcher, its argument."""
     if not isinstance(row, dict):
         return "an assertion"
     if ASSERT_SET in row:
@@ -99,7 +99,7 @@ def _matcher_line(matcher: object) -> str:
 
 
 def _apart(old: Sequence[object], new: Sequence[object]) -> Iterator[Any]:
-    """The old rows. A set that is gone gives its rows if one of them is left, so that the exact loss is reported."""
+    """The old rows. A removed set is split into its rows if one of them stays, so that the exact loss is reported."""
     for row in old:
         inner = row.get(ASSERT_SET) if isinstance(row, dict) else None
         rows = inner.get(ASSERTIONS) if isinstance(inner, dict) else None
@@ -114,7 +114,7 @@ def _apart(old: Sequence[object], new: Sequence[object]) -> Iterator[Any]:
 
 
 def _is_still_required(row: object, new: Sequence[object]) -> bool:
-    """Whether a row of the old `expect` is demanded by the new one too."""
+    """Whether the new `expect` demands a row of the old one too."""
     plain = bare(row)
     if any(is_same(plain, bare(one)) for one in new):
         return True
@@ -126,7 +126,7 @@ def _is_still_required(row: object, new: Sequence[object]) -> bool:
 
 
 def _is_set_still_required(inner: object, new: Sequence[object]) -> bool:
-    """Whether a set's rows are demanded one by one, or in a set of the same rows that asks for as much."""
+    """Whether a set's rows are demanded one by one, or in a set of the same rows that demands as much."""
     if not isinstance(inner, dict) or not isinstance(rows := inner.get(ASSERTIONS), list):
         return False
     if all(_is_still_required(one, new) for one in rows):
@@ -143,12 +143,12 @@ def _without_threshold(inner: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _threshold(inner: Mapping[str, object]) -> float:
-    told = inner.get("threshold", 1.0)
-    return told if isinstance(told, (int, float)) else 1.0
+    threshold = inner.get("threshold", 1.0)
+    return threshold if isinstance(threshold, (int, float)) else 1.0
 
 
 def _is_stronger(new: Mapping[str, object], old: Mapping[str, object]) -> bool:
-    """Whether `new` pins the target of `old`: to another value than `old` does, or to one that `old` holds for."""
+    """Whether `new` pins the target of `old`: to another value, or to one for which `old` holds."""
     if any(not is_same(new.get(key), old.get(key)) for key in {*new, *old} - {"matcher"}):
         return False
     pinned, matcher = new.get("matcher"), old.get("matcher")
@@ -158,7 +158,7 @@ def _is_stronger(new: Mapping[str, object], old: Mapping[str, object]) -> bool:
 
 
 def _holds(matcher: Mapping[str, object], value: object) -> bool:
-    """Whether a matcher holds for a value, both as a suite has them."""
+    """Whether a matcher holds for a value, both as in a suite."""
     from mcptest_engine.authoring.review_runs import Templated, as_judged
     from mcptest_engine.judging.matchers import Context, compile_judge
     from mcptest_engine.suite.templates import LITERAL_KEYS
@@ -172,7 +172,7 @@ def _holds(matcher: Mapping[str, object], value: object) -> bool:
 
 
 def _accepted_errors(old: Sequence[object], new: Sequence[object]) -> Iterator[str]:
-    """Another exact value is no loss, but for one: that the call fails."""
+    """The losses where another exact value accepts a failed call, which is always a loss."""
     if _expects_error(new) and not _expects_error(old) and any(_is_about_error(row) for row in old):
         yield "accepts an error result"
 

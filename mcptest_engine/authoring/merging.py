@@ -1,8 +1,7 @@
-"""A proposal for a test that is there already: what its author expects and still holds stays, and only the rest is replaced.
+"""Merges a proposal into an existing test: assertions that still hold stay, only the others are replaced.
 
-Each assertion of the test is judged on the answers that were observed. Whatever holds is kept as it is written, so its
-comments are; what fails gives way to what is proposed for the same target; and proposed is besides only what nobody has said
-anything about yet.
+Each assertion of the test is judged on the observed answers. One that holds stays as it is written, with its comments. One that
+fails is replaced by the proposal for the same target. Further proposals are added only for values that no assertion covers yet.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ BUDGET = "max_duration_ms"
 _TOKENS = "max_response_tokens"
 _MOST_TOLD = 3
 _OPEN = frozenset({"not", "exists", "type"})
-"""Matchers that say little: an exact value beside them is news."""
+"""Matchers that say little, so that an exact value for the same target is still added."""
 _IS_ERROR = "result.isError"
 
 
 class Merged(NamedTuple):
-    """The `expect` for a test that is there, and what a person has to know of it."""
+    """The `expect` for an existing test, and notes for a person."""
 
     expect: Any
     notes: tuple[str, ...] = ()
 
 
 def merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]) -> Merged:
-    """What is proposed, put into `written`, the `expect` in the file; `judged` are its assertions with variables filled in.
+    """The proposal merged into `written`, the `expect` in the file; `judged` are its assertions with variables filled in.
 
-    The form of `written`, a list or a mapping, goes over into the longer one where a budget comes with the proposal.
+    A list or a mapping stays one; it becomes the long form where the proposal adds a budget.
     """
     rows = rows_of(written)
     wanted = proposed.mapping["expect"]
@@ -56,7 +55,7 @@ def merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]
 
 
 def with_merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]) -> Proposed:
-    """The proposal with `merged` for its `expect`."""
+    """The proposal with `merged` as its `expect`."""
     from mcptest_engine.authoring.block_text import expect_text
     from mcptest_engine.suite.yaml_text import Unwritable
 
@@ -70,7 +69,7 @@ def with_merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, 
 
 
 class _Merging:
-    """The rows of one test against what is proposed."""
+    """The rows of one test and of the proposal."""
 
     def __init__(self, rows: Sequence[Any], wanted: Sequence[Mapping[str, Any]]) -> None:
         self._rows, self._wanted = rows, wanted
@@ -78,18 +77,18 @@ class _Merging:
         self._unjudged: list[int] = []
 
     def judge(self, judged: Sequence[Mapping[str, Any]], observed: Sequence[Exchange]) -> None:
-        """Find out which rows hold for every answer."""
+        """Judge the rows on every answer."""
         for number in range(len(self._rows)):
-            held = [_holds(judged[number], one) for one in observed]
-            if False in held:
+            verdicts = [_holds(judged[number], one) for one in observed]
+            if False in verdicts:
                 self._failing.append(number)
-            elif None in held:
+            elif None in verdicts:
                 self._unjudged.append(number)
 
     def rows(self) -> list[Any]:
-        """What stays, in place of what fails that which is proposed for its target, and then what is new."""
-        kept = [row for number, row in enumerate(self._rows) if number not in self._failing]
-        left = [row for row in self._wanted if not any(is_same(bare(one), bare(row)) for one in kept)]
+        """The rows that stay, failing ones replaced by the proposal for their target, then the new ones."""
+        holding = [row for number, row in enumerate(self._rows) if number not in self._failing]
+        left = [row for row in self._wanted if not any(is_same(bare(one), bare(row)) for one in holding)]
         found: list[Any] = []
         for number, row in enumerate(self._rows):
             if number not in self._failing:
@@ -99,10 +98,10 @@ class _Merging:
             if instead is not None:
                 left.remove(instead)
                 found.append({**row, "matcher": instead["matcher"]})  # its name, message and weight stay
-        return [*found, *(row for row in left if not any(_covers(one, row) for one in kept))]
+        return [*found, *(row for row in left if not any(_covers(one, row) for one in holding))]
 
     def notes(self) -> Iterator[str]:
-        """What became of rows that a person wrote."""
+        """Notes on rows that a person wrote and that were changed."""
         wrong = [self._rows[number] for number in self._failing]
         if wrong:
             yield f"no longer holds, and is replaced or removed: {listed(wrong, _MOST_TOLD, assertion_text)}"
@@ -112,20 +111,20 @@ class _Merging:
 
 
 def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:
-    """None where nobody can say: a snapshot is no expectation of the suite's, and a set may hold one."""
+    """Whether the row holds; None where that is unknown, as for a snapshot or a set with one."""
     from mcptest_engine.judging.assertions import judge_assertions
 
     if _holds_snapshot(row):
         return None
     try:
-        (told,) = judge_assertions([row], envelope(observed))
+        (result,) = judge_assertions([row], envelope(observed))
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-    return told.passed
+    return result.passed
 
 
 def envelope(observed: Exchange) -> dict[str, Any]:
-    """What a target looks into."""
+    """The value that targets look into."""
     answer = observed.answer
     return {
         **({"result": answer["result"]} if "result" in answer else {}),
@@ -150,20 +149,20 @@ def _target(row: Any) -> str | None:
     return target.lstrip(".") if isinstance(target, str) else None
 
 
-def _covers(kept: Any, new: Mapping[str, Any]) -> bool:
-    """Whether a row that stays says already what a proposed one would: more than a little of the same target."""
-    if ASSERT_SET in kept and ASSERT_SET in new:
+def _covers(existing: Any, new: Mapping[str, Any]) -> bool:
+    """Whether a row that stays covers the target of a proposed one, by more than an open matcher."""
+    if ASSERT_SET in existing and ASSERT_SET in new:
         return True
-    target = _target(kept)
+    target = _target(existing)
     if target is None or target != _target(new):
         return False
-    return target == _IS_ERROR or next(iter(kept.get("matcher") or {}), "") not in _OPEN
+    return target == _IS_ERROR or next(iter(existing.get("matcher") or {}), "") not in _OPEN
 
 
 def _budgets(
     written: Mapping[str, Any], wanted: Mapping[str, Any], observed: Sequence[Exchange]
 ) -> tuple[dict[str, Any], list[str]]:
-    """A budget that no call exceeded stays, however wide it is: the author chose it."""
+    """The budgets: one that no call exceeded stays, however wide it is, because the author chose it."""
     from mcptest_engine.judging.budgets import response_tokens
 
     spent = {

@@ -1,8 +1,8 @@
-"""What two answers of the same call have in common: the leaves that are equal, those that differ, and those left alone.
+"""Compares two answers of the same call: leaves that are equal, that differ, and that must not be asserted.
 
-A leaf is a scalar below `result.content` or `result.structuredContent`. Everything here is bounded: an answer of 50 MB costs
-a look at its upper levels. Text from a server is never written down when it looks secret, and what only looks stable because
-the two calls came within one second is not believed.
+A leaf is a scalar below `result.content` or `result.structuredContent`. All work is bounded: of an answer of 50 MB only the
+upper levels are read. Text that looks secret is never written down, and a value that may be equal only because both calls were
+within one second is not treated as stable.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_VALUES = 50_000
 DEEPEST = 40
 LONGEST_TARGET = 300
 LONGEST_EXACT = 1_000
-"""A text of more characters is not written down as an exact value."""
+"""A longer text is not written down as an exact value."""
 SHORT = 80
 _MEDIA_MEMBERS = frozenset(("data", "blob"))
 _LARGEST_INT = 10**300
@@ -38,22 +38,23 @@ _LARGEST_INT = 10**300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """A scalar that both answers have in the same place."""
+    """A scalar that both answers have at the same place."""
 
     path: Path
     value: Any
 
     @property
     def target(self) -> str:
-        """The full path of it."""
+        """Its full path."""
         return render(self.path)
 
 
 @dataclass(slots=True, kw_only=True)
 class Compared:
-    """`stable` are the leaves an exact value may be asserted of, best first; of all others only the paths are given.
+    """The result of a comparison.
 
-    `volatile` differ, `changing` are equal but look like a time or a random id, `lengths` are arrays of different length.
+    `stable` are the leaves for an exact assertion, best first; of all others only the paths are stored. `volatile` differ,
+    `changing` are equal but look like a time or a random id, `lengths` are arrays of different length.
     """
 
     stable: list[Leaf] = field(default_factory=list)
@@ -68,7 +69,7 @@ class Compared:
 
 
 class Secrets:
-    """Tells what must not be written down: the patterns of `core/redaction`, and what the server's spec knows besides."""
+    """Finds what must not be written down: by the patterns of `core/redaction`, and by the secrets of the server's spec."""
 
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._known, self._patterns = redact, Redactor()
@@ -78,15 +79,15 @@ class Secrets:
         return self._patterns.redact_text(self._known(text))
 
     def holds(self, text: str) -> bool:
-        """Whether there is a secret in `text`."""
+        """Whether `text` contains a secret."""
         return self.redact(text) != text
 
     def under(self, name: str, value: object) -> bool:
-        """Whether `value`, a scalar, is one because of the name that it stands under."""
+        """Whether `value`, a scalar, is secret because of the name of its member."""
         return is_secret_name(name) and value is not None and not isinstance(value, bool) and value != ""
 
     def without(self, value: object, name: str = "") -> Any:
-        """A copy of arguments without secrets, and the same object where there is none."""
+        """A copy of arguments without secrets, or the same object when there is none."""
         cleaned = self._patterns.redact({name: value} if name else value)
         cleaned = cleaned[name] if name and isinstance(cleaned, dict) and name in cleaned else cleaned
         return _mapped(cleaned, self.redact)
@@ -101,9 +102,9 @@ def compare(
     above: Path = ("result",),
     asked: Collection[str] = (),
 ) -> Compared:
-    """What `first` and `second`, two results of one call, have in common.
+    """Compare `first` and `second`, two results of one call.
 
-    `asked` are the scalars of the arguments, as `scalars` has them: what was asked for comes again.
+    `asked` are the scalars of the arguments, as from `scalars`: a value that was asked for is expected to return.
     """
     found = Compared()
     places: dict[str, list[tuple[Any, ...]]] = {"volatile": [], "changing": [], "lengths": []}
@@ -119,13 +120,13 @@ def compare(
             getattr(found, kind).append(target)
     leaves.sort(key=_rank)
     found.stable = leaves
-    for kind, told in places.items():
-        setattr(found, kind, list(dict.fromkeys(target for _, target in sorted(told))))
+    for kind, targets in places.items():
+        setattr(found, kind, list(dict.fromkeys(target for _, target in sorted(targets))))
     return found
 
 
 def _pairs(first: object, second: object, above: Path, found: Compared) -> Iterator[tuple[Path, Any, Any, bool]]:
-    """Pairs of leaves, breadth first, so that the shallow ones are seen whatever lies below; `_MISSING` where one lacks it."""
+    """Pairs of leaves, breadth first, so that the upper ones are always read; `_MISSING` where one answer lacks it."""
     waiting: deque[tuple[Path, Any, Any, bool]] = deque([(above, first, second, False)])
     seen = 0
     while waiting:
@@ -145,16 +146,16 @@ def _pairs(first: object, second: object, above: Path, found: Compared) -> Itera
         elif isinstance(one, list):
             waiting.extend(((*path, at), a, b, False) for at, (a, b) in enumerate(zip(one, other, strict=True)))
         else:
-            told = [name for name in {**one, **other} if isinstance(name, str)]
+            names = [name for name in {**one, **other} if isinstance(name, str)]
             is_media = "mimeType" in one
             waiting.extend(
                 ((*path, name), one.get(name, _MISSING), other.get(name, _MISSING), is_media and name in _MEDIA_MEMBERS)
-                for name in sorted(told)
+                for name in sorted(names)
             )
 
 
 class _Missing:
-    """The value of a member that only the other answer has."""
+    """Marks a member that only the other answer has."""
 
 
 _MISSING = _Missing()
@@ -163,7 +164,7 @@ _MISSING = _Missing()
 def _kind_of(
     path: Path, one: object, other: object, media: bool, secrets: Secrets, today: date | None, asked: Collection[str]
 ) -> str:
-    """Where a pair belongs: the name of a list of `Compared`."""
+    """The list of `Compared` for a pair."""
     if isinstance(one, list) and isinstance(other, list) and len(one) != len(other):
         return "lengths"
     if not _equal(one, other):
@@ -182,7 +183,7 @@ def _kind_of(
 
 
 def scalars(value: object) -> frozenset[str]:
-    """The texts and numbers in arguments, in a form in which they are compared."""
+    """The texts and numbers in arguments, in a form for comparing."""
     found: set[str] = set()
     waiting = [value]
     while waiting and len(found) < MOST_VALUES:
@@ -197,7 +198,7 @@ def scalars(value: object) -> frozenset[str]:
 def _doubtful(
     value: object, name: str, today: date | None, asked: Collection[str], inside: tuple[str, ...] = ()
 ) -> bool:
-    """A flag or a null is what it is, whatever it is called; and what was asked for comes again."""
+    """Whether a value may change, by its name and form; not for flags, null, and values that were asked for."""
     if value is None or isinstance(value, bool):
         return False
     if is_likely_to_change(value, "" if repr(value) in asked else name, seen_twice=True, today=today, inside=inside):
@@ -208,7 +209,7 @@ def _doubtful(
 
 
 def _members(text: str) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    """The named scalars of a text that is JSON, and the names that each lies in: many a server answers so."""
+    """The named scalars of a text that is JSON, with the names around each: many servers answer so."""
     if not text.lstrip().startswith(("{", "[")) or len(text) > LONGEST_EXACT:
         return
     try:
@@ -248,7 +249,7 @@ def _equal(one: object, other: object) -> bool:
 
 
 def _rank(leaf: Leaf) -> tuple[Any, ...]:
-    """Short scalars at shallow paths first; else in the order of their paths."""
+    """The order of leaves: short scalars at upper levels first, then by path."""
     text = leaf.value if isinstance(leaf.value, str) else ""
     is_long = len(text) > SHORT or "\n" in text
     return is_long, len(leaf.path), _order(leaf.path)

@@ -1,4 +1,4 @@
-"""Which tools a generated suite is for: those that were named, or a page of the server's list, in the order of their names.
+"""Chooses the tools of a generated suite: the named ones, or a page of the server's list in the order of names.
 
 See docs/how-to/generate-a-suite.md.
 """
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.catalog import Catalog
 
 PAGE = 25
-"""How many tools, resources and prompts one page of a scaffold covers."""
+"""The number of tools, resources and prompts in one page of a scaffold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldOptions:
-    """What a scaffold holds. `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list.
+    """The options of a scaffold.
 
-    `include_others` adds tests of resources and prompts; None: unless `tools` are named.
-
-    `page` is how many tools at most, unless `all` are wanted. `policy` decides whose tests a run may make at once; the others
-    carry a `skip:`.
+    `tools` names the only ones wanted; `cursor` is an offset into the sorted tool list. `include_others` adds tests of
+    resources and prompts; None: unless `tools` are named. `page` is the largest number of tools, unless `all` are wanted.
+    `policy` decides whose tests may run at once; the others have a `skip:`.
     """
 
     tools: tuple[str, ...] | None = None
@@ -48,7 +47,7 @@ DEFAULT_OPTIONS = ScaffoldOptions()
 
 
 def cursor_of(value: int | str) -> int:
-    """A cursor as it was given, an integer or its string form. Raises: UsageError."""
+    """Parse a cursor, an integer or its text. Raises: UsageError."""
     text = str(value)
     if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise UsageError(f"`{one_line(text, 40)}` is not a cursor", hint="use the `next_cursor` of the previous page")
@@ -58,10 +57,10 @@ def cursor_of(value: int | str) -> int:
 def chosen_tools(
     catalog: Catalog, options: ScaffoldOptions, notes: list[str], *, more: int = 0
 ) -> tuple[list[Mapping[str, Any]], int, int | None]:
-    """The tools of the page that `options` asks for, by name; where what follows them begins; the cursor of the next page.
+    """The tools of the requested page, by name; where the entries after them begin; the cursor of the next page.
 
-    `more` is how many entries follow the tools on later pages. What cannot be had is told in `notes`.
-    Raises: UsageError for a cursor behind the last of all.
+    `more` is how many entries follow the tools on later pages. `notes` say which named tools do not exist. Raises: UsageError
+    for a cursor behind the last entry.
     """
     named = nameable_tools(catalog.tools, notes)
     if options.tools is not None:
@@ -71,7 +70,7 @@ def chosen_tools(
                 notes.append(f"no tool is named `{one_line(wanted, 80)}`" + (f": {near}" if near else ""))
         named = {name: tool for name, tool in named.items() if name in options.tools}
     names = sorted(named)
-    after_tools = max(len(names), 1)  # of a server without tools the first page has cursor 0 too
+    after_tools = max(len(names), 1)  # without tools, the first page has cursor 0 too
     if options.cursor and options.cursor >= (after_tools + more if more else len(names)):
         message = f"the cursor {options.cursor} is past the last of {counted(len(names), 'tool')}"
         raise UsageError(message, hint="use the `next_cursor` of the previous page, or none")
@@ -80,5 +79,5 @@ def chosen_tools(
         shown = f"{options.cursor + 1} to {end}" if options.cursor else f"the first {end}"
         notes.append(f"the catalog is truncated: {shown} of {len(names)} tools are covered; continue with cursor {end}")
     elif options.cursor < after_tools and not options.all:
-        end = after_tools  # what follows begins a page of its own
+        end = after_tools  # the entries after the tools begin their own page
     return [named[name] for name in names[options.cursor : end]], after_tools, end if end < after_tools + more else None

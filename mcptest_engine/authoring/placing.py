@@ -1,7 +1,7 @@
-"""A proposed test put into a suite's text: as a new test, or as the `expect` of the one that makes the same call.
+"""Puts a proposed test into a suite's text: as a new test, or as the `expect` of the test with the same call.
 
-Nothing is written here. What comes out differs from the text only where it must: the test, and the server that it names where
-the suite declares none for that target.
+Nothing is written here. The new text differs only in the test, and in the server that it names where the suite declares none
+for that target.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _BUDGET = re.compile(rf"{_BUDGET_KEY}\s*:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SameCall:
-    """A test of the suite's own file that makes the same call: its index under `tools`, its name, and the line it begins on.
+    """A test of the suite's own file with the same call: its index under `tools`, its name, and its first line.
 
-    `judged` are its assertions with variables filled in, those of `defaultTest` behind its own; `others` are the lines of more
-    tests of this call.
+    `judged` are its assertions with variables filled in, those of `defaultTest` last; `others` are the lines of further tests
+    of this call.
     """
 
     index: int
@@ -58,7 +58,7 @@ class SameCall:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person has to know of the choice."""
+        """Notes on the choice, for a person."""
         if not self.others:
             return ()
         lines = ", ".join(str(line) for line in self.others[:_MOST_LINES])
@@ -69,7 +69,7 @@ class SameCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """The suite with the proposal in it; `line` is that of the test, from 1, and `test` its YAML block as it was put in."""
+    """The suite with the proposal; `line` is that of the test, from 1, and `test` its YAML block as it was inserted."""
 
     text: str
     line: int
@@ -77,9 +77,9 @@ class Placed:
 
 
 def server_for(suite: LoadedSuite | None, text: str, target: Target) -> tuple[str, bool]:
-    """The key of the suite's server that is `target`, and whether it has to be declared first.
+    """The key of the suite's server that is `target`, and whether it must be declared first.
 
-    A server is the same when it runs the same command, with the variables that the target sets, or has the same URL.
+    Two servers are the same when they run the same command, with the variables that the target sets, or have the same URL.
     """
     tree = declared_in(text)
     written = tree.get("servers")
@@ -100,7 +100,7 @@ def same_call(
 ) -> SameCall | None:
     """The test in `path` itself that calls `tool` of `server` with exactly `arguments`.
 
-    Of several it is the one that is called as a proposal is, else the first.
+    Of several, the one with the proposal's name, else the first.
     """
     own = os.path.realpath(path)
     found: list[SameCall] = []
@@ -119,7 +119,7 @@ def same_call(
 
 
 def shared_expect(text: str, index: int, *, block: str = BLOCK) -> str | None:
-    """Why the `expect` of a test cannot be replaced where it stands: others have it too. None when it is its own."""
+    """Why the `expect` of a test cannot be replaced in place, because others share it; None when it is its own."""
     body = text.removeprefix(BOM)
     root = compose(body)
     test = None if root is None else root.at((block, index))
@@ -137,7 +137,7 @@ def new_suite(proposed: Proposed, target: Target) -> str:
 
 
 def added(text: str, proposed: Proposed, target: Target, *, with_server: bool) -> Placed:
-    """The suite with the test at the end of its `tools`, under a name that no other has. Raises: EditRefused."""
+    """Add the test at the end of `tools`, under a unique name. Raises: EditRefused."""
     if with_server:
         text = insert_server(text, proposed.mapping["server"], target)
     tests = declared_in(text).get(BLOCK)
@@ -150,7 +150,7 @@ def added(text: str, proposed: Proposed, target: Target, *, with_server: bool) -
 
 
 def replaced(text: str, proposed: Proposed, there: SameCall) -> Placed:
-    """The suite with another `expect` for the test that is there; what holds of the old one stays. Raises: EditRefused."""
+    """Replace the `expect` of the existing test; assertions that hold stay. Raises: EditRefused."""
     text = with_assertions(text, short=False, test=(BLOCK, there.index)).text
     before = declared_in(text)[BLOCK][there.index].get("expect")
     if has_short_form(before):
@@ -167,25 +167,25 @@ def replaced(text: str, proposed: Proposed, there: SameCall) -> Placed:
 
 
 def merged_for(text: str, proposed: Proposed, there: SameCall) -> Proposed:
-    """The proposal for the test that is there: its own `expect`, and what is new or has to change."""
+    """Merge the proposal into the existing test: its own `expect`, and what is new or must change."""
     found = with_merged(proposed, _long_tests(text)[there.index].get("expect"), there.judged)
     return replace(found, notes=(*there.notes, *found.notes))
 
 
 def loss_of(before: str, after: str, there: SameCall) -> str | None:
-    """How the test that is there demands less in `after` than in `before`."""
+    """How the existing test demands less in `after` than in `before`."""
     old, new = (_long_tests(text)[there.index] for text in (before, after))
     return loosening_of(old.get("expect"), new.get("expect"), threshold=old.get("threshold"))
 
 
 def _long_tests(text: str) -> list[dict[str, Any]]:
-    """The tests of tools, with their assertions in the long form."""
+    """The tests of tools, with assertions in the long form."""
     tests: list[dict[str, Any]] = with_long_assertions(read_tree(text.removeprefix(BOM), file="")).value[BLOCK]
     return tests
 
 
 def _with_budget_comment(text: str, index: int) -> str:
-    """The derivation of the latency budget above its field, where that has a line of its own and no comment above it yet."""
+    """Write the derivation of the latency budget above its field, if that has its own line and no comment yet."""
     body = text.removeprefix(BOM)
     tree = read_tree(body, file="")
     at = tree.index((BLOCK, index, "expect", _BUDGET_KEY), key=True)

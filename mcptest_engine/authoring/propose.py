@@ -1,8 +1,8 @@
-"""What to expect of a tool call, out of what was observed: one call or two, and the test that they prove.
+"""Proposes a test of a tool call from one or two observed calls.
 
-Nothing is invented: what is asserted exactly was the same in both calls, does not look like a time or an id, and is no secret.
-The surprising thing: an error is an answer too, and is proposed as what to expect, with a note that says so.
-See docs/how-to/propose-assertions.md and docs/explanation/safety.md.
+Nothing is invented: an exact assertion is for a value that was equal in both calls, does not look like a time or an id, and is
+no secret. An error is an answer too, and is proposed with a note that says so. See docs/how-to/propose-assertions.md and
+docs/explanation/safety.md.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _ASSERTED = ("result.content", "result.structuredContent")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """A test that holds for what was observed.
+    """A test that holds for the observed answers.
 
     `test` is its YAML block, to paste under `tools:`; `mapping` the same as data, with `${` of foreign text escaped, and
-    `expect_text` its `expect` as YAML text. `excluded_volatile` are full target paths. `stability` is one line such as
-    "seen 2 times, stable"; `comments` stand behind the test's name; `observed` is what it was made of.
+    `expect_text` its `expect` as YAML text. `excluded_volatile` are full target paths. `stability` is one line such as "seen 2
+    times, stable"; `comments` follow the test's name; `observed` are the answers.
     """
 
     test: str
@@ -91,7 +91,7 @@ async def propose(
     if why_single is None and len(observed) == 1:
         why_single = _why_single(tool_class, single_call=single_call)
     called_as = gate.last_class(session, tool)
-    if called_as is not None and called_as.severity > tool_class.severity:  # it was listed anew before a call
+    if called_as is not None and called_as.severity > tool_class.severity:  # listed again before a call
         tool_class = called_as
         head, notes = _head(tool_class, tool, arguments, server_key, secrets)
         if why_single is None or not twice:
@@ -120,7 +120,7 @@ async def propose(
 def _require_valid(
     observed: Sequence[Exchange], session: Session, declared: object, redact: Callable[[Any], Any]
 ) -> None:
-    """Raise InvalidResult for an answer by which every run of the test would fail."""
+    """Raise InvalidResult for an answer with which every run of the test would fail."""
     from mcptest_engine.judging.validity import find_fault
 
     if session.spec.validity != "fail":
@@ -133,13 +133,13 @@ def _require_valid(
 
 
 def latency_budget_ms(slowest_ms: float) -> int:
-    """Twice the slowest observed call, rounded up to the nearest 50 ms, floor 100 ms."""
+    """Twice the slowest observed call, rounded up to 50 ms, at least 100 ms."""
     return max(100, math.ceil(2 * slowest_ms / 50) * 50)
 
 
 @dataclass(frozen=True, slots=True)
 class _Single:
-    """Why there is one observation only; `lost` when a second call was made and not answered."""
+    """Why there is only one observation; `lost` when a second call was made and not answered."""
 
     why: str
     lost: bool = False
@@ -148,7 +148,7 @@ class _Single:
 async def _observe(
     gate: Gate, session: Session, tool: str, arguments: Mapping[str, object], *, twice: bool, timeout_seconds: float
 ) -> tuple[list[Exchange], _Single | None]:
-    """One after the other, so that the second sees what the first left behind, as a second run would."""
+    """Call once or twice, one after the other, so that the second sees the effects of the first, as in a second run."""
     observed = [await gate.call(session, tool, arguments, timeout_seconds=timeout_seconds)]
     if twice:
         try:
@@ -182,7 +182,7 @@ def _why_single(tool_class: ToolClass, *, single_call: bool) -> _Single:
 def _head(
     tool_class: ToolClass, tool: str, arguments: Mapping[str, object], server_key: str, secrets: Secrets
 ) -> tuple[dict[str, Any], list[str]]:
-    """The test without its `expect`, proved to be writable before anything is called. Raises: UsageError."""
+    """The test without its `expect`, checked before anything is called. Raises: UsageError."""
     notes: list[str] = []
     try:
         given = secrets.without(dict(arguments))
@@ -194,7 +194,7 @@ def _head(
         }
         if tool_class in (ToolClass.MUTATING, ToolClass.DESTRUCTIVE):
             head["serial"] = True
-        if tool_class is ToolClass.DESTRUCTIVE:  # allowed for one call: not for those of a run on every save
+        if tool_class is ToolClass.DESTRUCTIVE:  # `--allow` was for one call, and not for a run on every save
             head["skip"] = f"{REVIEW_FIRST}: classified as destructive"
         if reads_back(test_block(head), [head]):
             if repr(given) != repr(dict(arguments)):
@@ -209,7 +209,7 @@ def _head(
 
 
 def _proved(test: dict[str, Any]) -> dict[str, Any]:
-    """The test, without those of its last assertions that would not be read back as they are meant."""
+    """The test, without assertions at its end that would not be parsed as they are meant."""
     assertions = list(test["expect"]["assertions"])
     while assertions:
         whole = {**test, "expect": {**test["expect"], "assertions": assertions}}
@@ -220,7 +220,7 @@ def _proved(test: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Proposal:
-    """What one or two answers come to."""
+    """The assertions from one or two answers."""
 
     def __init__(self, observed: Sequence[Exchange], secrets: Secrets, today: date, *, declared: object = None) -> None:
         self._count = len(observed)
@@ -242,7 +242,7 @@ class _Proposal:
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Full target paths that no exact assertion may be about."""
+        """Full target paths that need no exact assertion."""
         return tuple(self._excluded[:MOST_LISTED])
 
     @property
@@ -257,7 +257,7 @@ class _Proposal:
         )
 
     def all_notes(self, why_single: _Single | None) -> list[str]:
-        """The notes, the reason for a single observation first."""
+        """The notes, first the reason for a single observation."""
         first = []
         if why_single is not None:
             instead = "no exact values are proposed, because it is unknown which are stable"

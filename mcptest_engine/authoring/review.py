@@ -1,8 +1,7 @@
-"""The review loop: everything that waits for a person, as one list, and what becomes of it.
+"""The review loop: all items that wait for a person, as one list, and the writing of decisions.
 
-`look` reads, `decide` writes, `undo` undoes the last write. Nothing here asks a person: the command and
-the workbench do. Whatever is accepted is found again in the files as they are then; what has changed meanwhile is refused, and
-waits.
+`look` reads, `decide` writes, `undo` undoes the last write. Nothing here asks a person: the command and the workbench do. An
+accepted item is found again in the current file; if that has changed meanwhile, the item is refused, and waits.
 """
 
 from __future__ import annotations
@@ -48,14 +47,13 @@ __all__ = [
 
 _TRIES = 3
 _REMEMBERED = ("run", "mutate", "init")
-"""Sources that would propose the same again."""
+"""Sources that would propose a rejected change again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Everything that waits. A stale item cannot be accepted, for the reason given, only rejected.
-
-    `problems` are files of `.mcptest/` that could not be read.
+    """All items that wait. A stale item cannot be accepted, for the given reason, only rejected. `problems` are unreadable
+    files.
     """
 
     items: tuple[ReviewItem, ...]
@@ -64,17 +62,18 @@ class Waiting:
 
 
 def look(workspace: Workspace, suites: Sequence[Path] | None = None, *, only_snapshots: bool = False) -> Waiting:
-    """Everything that waits, suites in order of their paths; `suites` restricts it to those. Writes nothing."""
+    """All items that wait, in the order of suite paths; `suites` restricts it to those. Writes nothing."""
     sources = Sources(workspace, suites)
     sources.look(only_snapshots=only_snapshots)
     return Waiting(items=tuple(sources.items), stale=tuple(sources.stale), problems=tuple(sources.problems))
 
 
 def decide(workspace: Workspace, decisions: Sequence[tuple[ReviewItem, Choice, str | None]]) -> Reviewed:
-    """Carry decisions out: each file is read once and written once, whole. The third of each is the edited `after`, or None.
+    """Carry decisions out: each file is read once and written once, completely. The third of each is the edited `after`, or
+    None.
 
-    An accepted item whose place is gone, which would make the suite invalid, or whose file cannot be written is refused and
-    waits on; the others are written. Raises: OSError when `.mcptest/` itself cannot be written.
+    An accepted item is refused and waits on if its place no longer exists, it would make the suite invalid, or its file cannot
+    be written; the others are written. Raises: OSError when `.mcptest/` itself cannot be written.
     """
     deciding = _Deciding(workspace)
     for suite, wanted in _grouped(decisions).items():
@@ -105,18 +104,18 @@ def preview(workspace: Workspace, item: ReviewItem, fragment: str) -> str | None
 
 
 def undo(workspace: Workspace, reviewed: Reviewed | None = None) -> Undone:
-    """Take the last write back, or `reviewed`: every file byte for byte, and what was decided waits again.
+    """Undo the last write, or `reviewed`: every file byte for byte; its items wait again.
 
-    All or nothing: where one file was changed since, nothing is touched and `refused` says which. Raises: OSError, UsageError
-    when there is nothing to take back.
+    All or nothing: if one file was changed since, nothing is written and `refused` says which. Raises: OSError, UsageError when
+    there is nothing to undo.
     """
     last = memory.read_undo(workspace) if reviewed is None else reviewed
     if last is None or not (last.written or last.forgotten):
         raise UsageError("there is nothing to undo", hint="only the last write of a review can be undone")
     changed = [file for file in last.written if _bytes_of(Path(file.path)) != file.after]
     if changed:
-        told = tuple((_relative(workspace, file.path), "it has changed since then") for file in changed)
-        return Undone(refused=told)
+        refused = tuple((_relative(workspace, file.path), "it has changed since then") for file in changed)
+        return Undone(refused=refused)
     _put_back(last.written)
     memory.forget_rejected(workspace, [str(one["rejected"]) for one in last.forgotten if "rejected" in one])
     for one in last.forgotten:
@@ -127,7 +126,7 @@ def undo(workspace: Workspace, reviewed: Reviewed | None = None) -> Undone:
 
 
 def _put_back(files: Sequence[FileChange]) -> None:
-    """Every file as it was before it was written, or none of them. Raises: OSError."""
+    """Restore every file, or none of them. Raises: OSError."""
     done: list[FileChange] = []
     try:
         for file in files:
@@ -153,7 +152,7 @@ def changed_lines(item: ReviewItem) -> Iterator[tuple[str, str]]:
 
 
 class _Deciding:
-    """One carrying out: what was written, and what of it waits no longer."""
+    """The state while decisions are carried out: what was written, and which items no longer wait."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -175,7 +174,7 @@ class _Deciding:
         )
 
     def edit_suite(self, suite: str, wanted: Sequence[AcceptedItem]) -> None:
-        """Write what is accepted of one suite."""
+        """Write the accepted items of one suite."""
         items = [one.item for one in wanted]
         for _ in range(_TRIES):
             try:
@@ -186,7 +185,7 @@ class _Deciding:
                 return
             made = edited(text, wanted, root=self._workspace.root)
             if _bytes_of(path) != text.data:
-                continue  # an editor was faster: what it wrote is what counts
+                continue  # an editor was faster: its text counts
             if made.accepted and not self._write({path: (text.data, made.text.data)}, made.accepted):
                 self._refused += [RefusedItem(item=item, reason=reason) for item, reason in made.refused]
                 return
@@ -196,7 +195,7 @@ class _Deciding:
         self._refuse(items, f"{suite} changes faster than it can be edited")
 
     def edit_snapshots(self, decisions: Sequence[tuple[ReviewItem, Choice, str | None]]) -> None:
-        """Move accepted values into the accepted file, and them and the rejected ones out of the pending one."""
+        """Move accepted values into the accepted file, and remove them and the rejected ones from the pending one."""
         by_file: dict[str, list[tuple[ReviewItem, Choice, str | None]]] = {}
         for item, choice, fragment in decisions:
             if item.kind == "snapshot" and choice is not Choice.SKIP:
@@ -205,7 +204,7 @@ class _Deciding:
             self._edit_snapshot_file(self._workspace.root / origin, chosen)
 
     def reject(self, items: Sequence[ReviewItem]) -> None:
-        """Drop rejected proposals, and remember rejected changes of failed tests. Raises: OSError."""
+        """Drop rejected proposals, and store rejected changes of failed tests. Raises: OSError."""
         memory.remember_rejected(self._workspace, [item.id for item in items if item.source in _REMEMBERED])
         self._forgotten += [{"rejected": item.id} for item in items if item.source in _REMEMBERED]
         self._forget(items)
@@ -251,7 +250,7 @@ class _Deciding:
         *,
         rejected: Sequence[ReviewItem] = (),
     ) -> bool:
-        """Write the files of some items; when one of them cannot be, those before it are put back and the items refused."""
+        """Write the files of some items; if one fails, the files before it are restored and the items refused."""
         done: list[FileChange] = []
         for path, (before, after) in files.items():
             try:
@@ -274,7 +273,7 @@ class _Deciding:
         self._refused += [RefusedItem(item=item, reason=reason) for item in items]
 
     def _forget(self, items: Iterable[ReviewItem]) -> None:
-        """The stored proposals of these items, so that undo can restore them. Raises: OSError."""
+        """Remove the stored proposals of these items; undo can restore them. Raises: OSError."""
         ids = {item.id for item in items if item.source not in ("run", "snapshot")}
         for stored in read_proposals(self._workspace) if ids else ():
             if proposal_id(stored) in ids:

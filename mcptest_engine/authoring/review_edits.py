@@ -1,7 +1,7 @@
-"""Accepted items as edits of one file: found again in the text as it is now, made together, read back, checked, or refused.
+"""Accepted items as edits of one file: found in the current text, made together, parsed again, checked, or refused.
 
-The surprising thing is the order of doubt: all changes are made at once and the result is compared with what it should mean;
-only where that fails are they made one by one, so that the ones that can be made are.
+All changes are made at once and the result is compared with the intended one. Only if that fails are they made one by one, so
+that the possible ones are made.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SINCE = "has changed since it was proposed; look at it again"
 
 
 class AcceptedItem(NamedTuple):
-    """An accepted item, and the text that a person made of its `after`, None when it is as proposed."""
+    """An accepted item, and the edited text of its `after`, None when it is as proposed."""
 
     item: ReviewItem
     edited: str | None
 
 
 class Made(NamedTuple):
-    """The file after the edits; those that could not be made, each with the reason."""
+    """The file after the edits; the items that could not be made, each with the reason."""
 
     text: SuiteText
     accepted: tuple[ReviewItem, ...]
@@ -43,22 +43,22 @@ class Made(NamedTuple):
 
 
 def edited(text: SuiteText, wanted: Sequence[AcceptedItem], *, root: Path) -> Made:
-    """All that is wanted of one file, as far as it goes. Writes nothing. `root` is the workspace's."""
+    """Make all changes to one file, as far as possible. Writes nothing. `root` is the workspace's."""
     made = _edited(text, wanted)
     if not made.accepted or not (problems := new_problems(text, made.text, root=root)):
         return made
     if len(wanted) == 1:
         return Made(text, (), ((wanted[0].item, problems[0]),))
-    half = len(wanted) // 2  # halves find the few that are wrong among hundreds in a fraction of the edits
+    half = len(wanted) // 2  # halving finds the few wrong ones among hundreds in a fraction of the edits
     first = edited(text, wanted[:half], root=root)
     second = edited(first.text, wanted[half:], root=root)
     return Made(second.text, first.accepted + second.accepted, first.refused + second.refused)
 
 
 def new_problems(before: SuiteText, after: SuiteText, *, root: Path) -> list[str]:
-    """What is wrong with a suite that was not wrong with it before.
+    """The problems that a suite has only after the edits.
 
-    Only the tests that differ are checked, in their suite: checking a thousand for the sake of one takes longer than the edit.
+    Only the tests that differ are checked, in their suite: checking a thousand because of one takes longer than the edit.
     """
     found = _problems(after, _reduced(before, after), root)
     if not found:
@@ -68,7 +68,7 @@ def new_problems(before: SuiteText, after: SuiteText, *, root: Path) -> list[str
 
 
 def _reduced(before: SuiteText, after: SuiteText) -> str:
-    """The suite after the edits without the tests that stayed the same; as JSON, which is YAML."""
+    """The suite after the edits without its unchanged tests; as JSON, which is YAML."""
     document = after.tree.value
     if not isinstance(document, dict):
         return after.whole
@@ -78,9 +78,9 @@ def _reduced(before: SuiteText, after: SuiteText) -> str:
         blocks[block] = [
             test for at, test in enumerate(after.tests(block)) if at >= len(old) or not _same(test, old[at])
         ]
-    kept = {key: blocks.get(key, value) for key, value in document.items() if blocks.get(key) != []}
+    reduced = {key: blocks.get(key, value) for key, value in document.items() if blocks.get(key) != []}
     try:
-        return json.dumps(kept, allow_nan=False)
+        return json.dumps(reduced, allow_nan=False)
     except (ValueError, RecursionError):
         return after.whole
 
@@ -100,7 +100,7 @@ class _Refused(McptestError):
 
 
 class _Place(NamedTuple):
-    """Where one item's value goes, and what goes there. `piece` is None where only the whole file can be edited."""
+    """The place and the new value of one item. `piece` is None where only the whole file can be edited."""
 
     wanted: AcceptedItem
     path: Pointer
@@ -135,7 +135,7 @@ def _with_tests(
     accepted: list[ReviewItem],
     refused: list[tuple[ReviewItem, str]],
 ) -> SuiteText:
-    """New tests at the end of a block: all at once, written as the first one is; else one by one."""
+    """Add new tests at the end of a block: all at once, in the style of the first; else one by one."""
     together = _appended_together(text, block, wanted) if len(wanted) > 1 else None
     if together is not None:
         accepted += [one.item for one in wanted]
@@ -150,7 +150,7 @@ def _with_tests(
 
 
 def _appended_together(text: SuiteText, block: str, wanted: Sequence[AcceptedItem]) -> SuiteText | None:
-    """None when the tests do not come to what was wanted of them."""
+    """Append the tests; None when the result is not the intended one."""
     fragments = [undashed(one.item.after if one.edited is None else one.edited).strip("\n") for one in wanted]
     try:
         mappings = [_read(fragment) for fragment in fragments]
@@ -184,7 +184,7 @@ def _indented(lines: str, column: int, newline: str) -> str:
 def _places(
     text: SuiteText, waiting: Sequence[AcceptedItem], refused: list[tuple[ReviewItem, str]]
 ) -> tuple[list[_Place], list[AcceptedItem]]:
-    """Those that can be made at once, and those that lie in a piece that another one changes."""
+    """The changes that can be made at once, and those inside a piece that another one changes."""
     places: list[_Place] = []
     later: list[AcceptedItem] = []
     for one in waiting:
@@ -211,7 +211,7 @@ def _overlap(one: _Place, other: _Place) -> bool:
 
 
 def _together(text: SuiteText, places: Sequence[_Place]) -> SuiteText | None:
-    """The text with all changes made piece by piece; None when it does not come to what was wanted."""
+    """The text with all changes made piece by piece; None when the result is not the intended one."""
     goal = text.tree.value
     edits: list[TextEdit] = []
     for place in places:
@@ -242,7 +242,7 @@ def _one_by_one(
 
 
 def _place_of(text: SuiteText, wanted: AcceptedItem) -> _Place:
-    """Where the item's change goes in the suite. Raises: _Refused, EditRefused, Unwritable."""
+    """The place of the item's change in the suite. Raises: _Refused, EditRefused, Unwritable."""
     item = wanted.item
     if item.block not in BLOCKS:
         raise _Refused("it does not say which block of the suite it is about")
@@ -274,7 +274,7 @@ def _place_of(text: SuiteText, wanted: AcceptedItem) -> _Place:
 
 
 def _found(text: SuiteText, item: ReviewItem) -> Iterator[tuple[int, Pointer]]:
-    """Where what the item is about stands now: the test by its name, the assertion by what it says."""
+    """The current place of the item's subject: the test by its name, the assertion by its content."""
     by_line = text.find(item.block, item.test_name, line=item.line)
     tests = text.tests(item.block)
     named = [at for at, test in enumerate(tests) if isinstance(test, dict) and test.get("name") == item.test_name]
@@ -299,7 +299,7 @@ def _path_now(test: object, item: ReviewItem) -> Pointer | None:
 
 
 def _value_of(fragment: str, piece: Piece) -> Any:
-    """What an edited piece says. Raises: _Refused."""
+    """The value of an edited piece. Raises: _Refused."""
     value = _read(undashed(fragment) if piece.is_item else fragment)
     if piece.is_item and not piece.inner and not isinstance(_read(piece.text), dict):
         return value
@@ -345,7 +345,7 @@ def _text(before: SuiteText, text: str) -> SuiteText:
 
 
 def _with(tree: Any, path: Pointer, value: Any) -> Any:
-    """A copy of the tree with another value at a path that is there, or a new key."""
+    """A copy of the tree with another value at an existing path, or with a new key."""
     if not path:
         return value
     head, rest = path[0], path[1:]

@@ -1,7 +1,7 @@
-"""What waits for a person, and what became of it: the plain values that the command and the workbench share.
+"""Items that wait for a person, and the results of decisions: plain values for the command and the workbench.
 
-An item holds no edit. It says which test it is about and what it would change there; the edit is made when it is accepted, on
-the text as it is then.
+An item contains no edit. It says which test it is about and what would change there; the edit is made when it is accepted, on
+the text at that time.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class ReviewItem:
 
     @property
     def is_safe(self) -> bool:
-        """Whether "accept all" takes it unasked: it neither loosens a test, nor looks volatile, nor needs arguments."""
+        """Whether "accept all" includes it: it neither loosens a test, nor looks volatile, nor needs arguments."""
         return self.loosens is None and not self.is_volatile and not self.needs_arguments
 
     @property
     def to_edit(self) -> str:
-        """What a person edits: `after`, below the arguments that the tool takes. `undescribed` takes those off again."""
+        """The text for editing: `after`, below a description of the tool's arguments. `undescribed` removes that again."""
         return "".join(f"# {line}\n" for line in self.arguments) + self.after
 
     def undescribed(self, text: str) -> str:
@@ -89,7 +89,7 @@ class ReviewItem:
 
     @property
     def likeness(self) -> tuple[str, ...]:
-        """What items have in common that are accepted alike: the kind and, of an assertion, its target and its matcher."""
+        """What similar items have in common: the kind and, of an assertion, its target and its matcher."""
         if "matcher" in self.path:
             return (self.kind, self.about)
         matcher = self.was.get("matcher") if isinstance(self.was, dict) else None
@@ -102,11 +102,11 @@ class ReviewItem:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ReviewItem:
-        """The item that `to_json` encoded. Raises: KeyError, TypeError."""
-        told = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        """Decode an item of `to_json`. Raises: KeyError, TypeError."""
+        members = {field.name: data[field.name] for field in fields(cls) if field.name in data}
         for name in ("left_out", "notes", "tests", "path", "arguments"):
-            told[name] = tuple(told.get(name, ()))
-        return cls(**told)
+            members[name] = tuple(members.get(name, ()))
+        return cls(**members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedItem:
-    """An accepted item that could not be written, and why; it waits on."""
+    """An accepted item that could not be written, and the reason; it waits on."""
 
     item: ReviewItem
     reason: str
@@ -128,7 +128,7 @@ class RefusedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """What came of decisions. `accepted` are written; `forgotten` is what was dropped with them, for `undo`."""
+    """The result of decisions. `accepted` are written; `forgotten` are the proposals that were removed, for `undo`."""
 
     written: tuple[FileChange, ...] = ()
     accepted: tuple[ReviewItem, ...] = ()
@@ -139,7 +139,7 @@ class Reviewed:
 
     @property
     def to_rerun(self) -> dict[str, tuple[str, ...]]:
-        """The tests that were touched: suite -> full names."""
+        """The changed tests: suite -> full names."""
         touched: dict[str, dict[str, None]] = {}
         for item in self.accepted:
             touched.setdefault(item.run_suite or item.suite, {}).update(dict.fromkeys(item.tests))
@@ -148,7 +148,7 @@ class Reviewed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """What `undo` did: the files put back, and those left alone with the reason."""
+    """The result of `undo`: the restored files, and the others with the reason."""
 
     restored: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()

@@ -1,7 +1,7 @@
-"""A matcher that did not hold, rewritten so that it holds for the actual value.
+"""Rewrites a matcher that failed so that it holds for the actual value.
 
-Only matchers that can state a value are: whoever wrote a schema, a jq program or a rubric has to look at it. Each proposal is
-judged on the value before it is given, so none is given that would fail again.
+Only matchers that can state a value are rewritten: the author of a schema, a jq program or a rubric has to look at it. Each
+proposal is judged on the value first, so that none is returned that would fail again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 SHORT_TEXT = 80
-"""A text of one line up to this length is stated whole."""
+"""The longest text of one line that is stated whole."""
 LARGEST_VALUE = 16 * 1024
-"""Characters of JSON that a proposal may bring into a suite."""
+"""The most characters of JSON that a proposal may add to a suite."""
 _MOST_LINES = 500
 
 
@@ -35,7 +35,7 @@ class Restated(NamedTuple):
 
 
 def restated(matcher: Mapping[str, object], actual: object) -> Restated | None:
-    """A matcher that holds for `actual`, as near to the one that failed as can be; None where there is no saying."""
+    """A matcher that holds for `actual`, as similar to the failed one as possible; None when there is none."""
     if len(matcher) != 1:
         return None
     ((name, argument),) = matcher.items()
@@ -45,12 +45,12 @@ def restated(matcher: Mapping[str, object], actual: object) -> Restated | None:
     found = restate(argument, actual)
     if found is None or found.matcher == matcher or not _holds(found.matcher, actual):
         return None
-    kept = keep_form(matcher, found.matcher)
-    return found._replace(matcher=kept) if _holds(kept, actual) else found
+    formed = keep_form(matcher, found.matcher)
+    return found._replace(matcher=formed) if _holds(formed, actual) else found
 
 
 def find_loosening(matcher: Mapping[str, Any], part: Pointer, new: Any, actual: Any) -> str | None:
-    """How it demands less when only what stands at `part` of a matcher becomes `new`, as is proposed for `actual`."""
+    """How a matcher demands less when only its `part` becomes `new`, as proposed for `actual`."""
     name, *inner = part
     if name == "all-of" and len(inner) > 1:
         return find_loosening(matcher[name][inner[0]], tuple(inner[1:]), new, actual)
@@ -147,7 +147,7 @@ def _length(argument: object, actual: object) -> Restated | None:
 
 
 def _above(name: str) -> Callable[[Any, Any], Restated | None]:
-    """`lt` and `lte`: the limit goes up to what came, or just beyond it."""
+    """`lt` and `lte`: raise the limit to the actual value, or just above it."""
 
     def restate(argument: object, actual: Any) -> Restated | None:
         if not _is_number(argument) or not _is_number(actual):
@@ -200,7 +200,7 @@ def _loss(lost: Sequence[str]) -> str | None:
 
 
 def _covered(wanted: object, actual: object, path: str, lost: list[str]) -> Any:
-    """What was asked for, as it is in `actual`; what is not there is left out and noted in `lost`."""
+    """The expected parts with their actual values; missing ones are left out and noted in `lost`."""
     if isinstance(wanted, dict) and isinstance(actual, dict):
         lost += [f"{path}{key}" for key in wanted if key not in actual]
         return {
@@ -216,7 +216,7 @@ def _covered(wanted: object, actual: object, path: str, lost: list[str]) -> Any:
 
 
 def _not(argument: object, _actual: object) -> Restated | None:
-    """What was ruled out came: only the opposite holds."""
+    """`not`: the excluded value was returned, so only the opposite holds."""
     if not isinstance(argument, dict) or len(argument) != 1:
         return None
     return Restated(argument, "expects the value that it excluded")
@@ -226,9 +226,9 @@ def _all_of(argument: object, actual: object) -> Restated | None:
     if not isinstance(argument, list):
         return None
     inner = [(one, None if _holds(one, actual) else restated(one, actual)) for one in argument]
-    told = [new.loosens for _, new in inner if new is not None and new.loosens is not None]
+    losses = [new.loosens for _, new in inner if new is not None and new.loosens is not None]
     return Restated(
-        {"all-of": [old if new is None else new.matcher for old, new in inner]}, "; ".join(told) if told else None
+        {"all-of": [old if new is None else new.matcher for old, new in inner]}, "; ".join(losses) if losses else None
     )
 
 
@@ -257,7 +257,7 @@ _RESTATE: dict[str, Callable[[Any, Any], Restated | None]] = {
 
 
 def _part(wanted: str, actual: str) -> str | None:
-    """What a text is known by: all of a short one, else its line that is most like what was wanted."""
+    """The part of a text that identifies it: all of a short one, else its line that is most similar to the expected text."""
     if not actual.strip():
         return None
     if _is_short(actual):
@@ -278,7 +278,7 @@ def _is_short(text: str) -> bool:
 
 
 def _cut(text: str, most: int) -> str:
-    """The beginning of a long line, up to the end of a word where there is one."""
+    """The beginning of a long line, up to the end of a word if there is one."""
     cut = text[:most]
     space = cut.rfind(" ")
     return cut[:space] if space > most // 2 else cut
@@ -290,7 +290,7 @@ def _is_number(value: object) -> bool:
 
 
 def _beyond(value: float, step: int) -> float:
-    """The next number that is worth writing, so that `value` is inside of it."""
+    """The next round number, so that `value` is within the limit."""
     if isinstance(value, int) or value.is_integer():
         return int(value) + step
     scale = 10.0 ** (1 - math.floor(math.log10(abs(value))))

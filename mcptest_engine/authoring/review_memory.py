@@ -1,6 +1,6 @@
-"""What the review loop remembers: which changes of failed tests were rejected, and the last write, to take it back.
+"""What the review loop stores: the rejected changes of failed tests, and the last write, for undo.
 
-`.mcptest/review.json` and `.mcptest/review-undo.json`; a file that cannot be read is as good as none.
+`.mcptest/review.json` and `.mcptest/review-undo.json`; an unreadable file counts as missing.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ def rejected_ids(workspace: Workspace) -> frozenset[str]:
 
 
 def remember_rejected(workspace: Workspace, ids: Iterable[str]) -> None:
-    """Keep the newest of them. Raises: OSError."""
+    """Store the newest of them. Raises: OSError."""
     wanted = list(ids)
     if wanted:
-        kept = [one for one in _rejected(workspace) if one not in wanted]
-        _write(workspace, "review.json", {"rejected": [*kept, *wanted][-MOST_REJECTED:]})
+        others = [one for one in _rejected(workspace) if one not in wanted]
+        _write(workspace, "review.json", {"rejected": [*others, *wanted][-MOST_REJECTED:]})
 
 
 def forget_rejected(workspace: Workspace, ids: Iterable[str]) -> None:
-    """Let them come again. Raises: OSError."""
+    """Remove them, so that they are proposed again. Raises: OSError."""
     unwanted, there = set(ids), _rejected(workspace)
     if unwanted & set(there):
         _write(workspace, "review.json", {"rejected": [one for one in there if one not in unwanted]})
 
 
 def save_undo(workspace: Workspace, reviewed: Reviewed) -> None:
-    """Keep what takes these decisions back. Raises: OSError."""
+    """Store what undoes these decisions. Raises: OSError."""
     files = [
         {"path": file.path, "before": _encoded(file.before), "after": _encoded(file.after)} for file in reviewed.written
     ]
@@ -54,14 +54,14 @@ def save_undo(workspace: Workspace, reviewed: Reviewed) -> None:
 
 
 def read_undo(workspace: Workspace) -> Reviewed | None:
-    """The last write; None when there is none to take back."""
-    told = _read(workspace, "review-undo.json")
+    """The last write; None when there is none to undo."""
+    stored = _read(workspace, "review-undo.json")
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
         files = tuple(
             FileChange(path=str(file["path"]), before=_decoded(file["before"]), after=_decoded(file["after"]))
-            for file in told["written"]
+            for file in stored["written"]
         )
-        forgotten = tuple(one for one in told["forgotten"] if isinstance(one, dict))
+        forgotten = tuple(one for one in stored["forgotten"] if isinstance(one, dict))
         if not all(_is_ours(workspace, file.path) for file in files):
             return None
         return Reviewed(written=files, forgotten=forgotten)
@@ -69,14 +69,14 @@ def read_undo(workspace: Workspace) -> Reviewed | None:
 
 
 def _is_ours(workspace: Workspace, path: str) -> bool:
-    """Whether a review may have written there: a suite, or a file of the workspace's own. The memory came with the folder."""
+    """Whether a review may have written the file: a suite, or a file of the workspace. The folder may be someone else's."""
     own, root = Path(workspace.root, path).resolve(), workspace.root.resolve()
     is_suite = own.suffix in (".yml", ".yaml") and own.is_relative_to(root)
     return is_suite or own.is_relative_to(root / workspace.data_dir.name)
 
 
 def drop_undo(workspace: Workspace) -> None:
-    """There is nothing to take back any more. Raises: OSError."""
+    """Forget the last write: there is nothing to undo any more. Raises: OSError."""
     remove_file(_path(workspace, "review-undo.json"))
 
 
@@ -91,10 +91,10 @@ def _path(workspace: Workspace, name: str) -> Path:
 
 def _read(workspace: Workspace, name: str) -> dict[str, Any]:
     try:
-        told = json.loads(read_file(_path(workspace, name), largest=_LARGEST))
+        stored = json.loads(read_file(_path(workspace, name), largest=_LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return stored if isinstance(stored, dict) else {}
 
 
 def _write(workspace: Workspace, name: str, value: object) -> None:
@@ -106,5 +106,5 @@ def _encoded(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
-def _decoded(told: str | None) -> bytes | None:
-    return None if told is None else base64.b64decode(told, validate=True)
+def _decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text, validate=True)

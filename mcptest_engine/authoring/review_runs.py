@@ -1,7 +1,7 @@
-"""Changed expectations, from the newest runs: a failed assertion, rewritten so that it holds for the actual value.
+"""Changed expectations from the newest runs: a failed assertion, rewritten so that it holds for the actual value.
 
-A record says what was judged, the suite says what is written; a change is proposed only where the two are still the same. What
-was masked, cut off or came of a template is never proposed: nobody could say what belongs into the file.
+A record says what was judged, the suite says what is written; a change is proposed only where the two still agree. A value that
+was redacted, cut or made by a template is never proposed: nobody could say what belongs in the file.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from mcptest_engine.workspace.workspace import Workspace
 
 MOST_RUNS = 200
-"""How many of the newest runs are looked through."""
+"""How many of the newest runs are read."""
 RUNS_OF_A_SUITE = 12
 MOST_BYTES = 96 * 1024 * 1024
 COMPARED = 3
-"""In how many runs a value has to be the same to be called stable."""
+"""The number of runs in which a value must be equal to be called stable."""
 _LARGEST_RECORD = 48 * 1024 * 1024
 _HEAD_BYTES = 16 * 1024
 _SUITE = '"suite":'
@@ -49,7 +49,7 @@ _CLIPPED = re.compile(r"… \((?:\d+ characters|clipped[^)]*)\)\Z")
 _NUMBERED = re.compile(r"(.*) #(\d+)", re.DOTALL)
 _WHY = 400
 _MOST_PARTS = 50
-"""With more differences in one value, they are not offered one by one."""
+"""With more differences in one value, they are proposed together."""
 _MOST_DESCRIBED = 40
 _DESCRIBED = ("enum", "const", "format", "pattern", "minimum", "maximum", "default", "examples")
 
@@ -77,7 +77,7 @@ class Change(NamedTuple):
 
 
 class Runs:
-    """The newest records of every suite, each read once and only when it is asked for."""
+    """The newest records of every suite, each read once and only when needed."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -85,11 +85,11 @@ class Runs:
         self._left = MOST_BYTES
 
     def suites(self) -> list[str]:
-        """The paths of the suites that were run, as `Workspace.relative` gives them."""
+        """The paths of the suites that were run, as from `Workspace.relative`."""
         return sorted(self._by_suite())
 
     def of(self, suite: str) -> Iterator[Mapping[str, Any]]:
-        """The records of a suite, newest first; damaged ones are passed over."""
+        """The records of a suite, newest first; damaged ones are skipped."""
         for run_id in self._by_suite().get(suite, ()):
             with suppress(RecordError, OSError):
                 size = file_state(self._workspace.runs_dir / f"{run_id}.json").st_size
@@ -110,7 +110,7 @@ class Runs:
 
 
 class Seen(NamedTuple):
-    """One result of a test: the run it stands in, and the result as the record has it."""
+    """One result of a test: its run, and the result in the record."""
 
     run_id: str
     result: Mapping[str, Any]
@@ -172,16 +172,16 @@ def _named(run_id: str) -> str:
 
 
 def _distrust(result: Mapping[str, object]) -> str | None:
-    """Why an answer of the test, or of a step of its `verify`, must not become what it expects; None where it may."""
+    """Why an answer of the test, or of a step of its `verify`, must not become its expectation; None when it may."""
     steps = result.get("verify")
     for call in (result, *(steps if isinstance(steps, list) else ())):
-        told = call.get("failure") if isinstance(call, dict) else None
-        if told is None:
+        failure = call.get("failure") if isinstance(call, dict) else None
+        if failure is None:
             continue
         from mcptest_engine.core.results import Failure
 
         try:
-            distrust = Failure.from_json(told).distrust
+            distrust = Failure.from_json(failure).distrust
         except (KeyError, TypeError, ValueError):
             distrust = "this answer may be wrong: the record does not say why the test failed"
         if distrust is not None:
@@ -220,8 +220,8 @@ def refused_guess(text: SuiteText, kind: str, newest: Sequence[Seen]) -> Guess |
     test = None if index is None else text.value((block, index))
     if index is None or not isinstance(test, dict) or not test.get("guess") or not _has_sent(test, seen.result):
         return None
-    told = seen.result.get("guess")
-    found = told if isinstance(told, dict) else {}
+    guess = seen.result.get("guess")
+    found = guess if isinstance(guess, dict) else {}
     value = {key: part for key, part in test.items() if key != "guess"}
     better, sources = found.get("arguments"), found.get("sources")
     notes: tuple[str, ...] = ()
@@ -259,12 +259,12 @@ def described_arguments(schema: object) -> Iterator[str]:
             parts.append("required")
         parts += [f"{key} {show(facts[key], 100)}" for key in _DESCRIBED if key in facts]
         description = facts.get("description")
-        said = f": {description}" if isinstance(description, str) and description.strip() else ""
-        yield one_line(f"`{name}` ({', '.join(parts)}){said}", 300)
+        text = f": {description}" if isinstance(description, str) and description.strip() else ""
+        yield one_line(f"`{name}` ({', '.join(parts)}){text}", 300)
 
 
 def _undecided(result: Mapping[str, object]) -> str | None:
-    """The outcome that was wanted of a call with made-up arguments, where an error left it open."""
+    """The wanted outcome of a call with made-up arguments, when an error left it open."""
     rows = result.get("assertions")
     for row in rows if isinstance(rows, list) and result.get("verdict") == "inconclusive" else ():
         if isinstance(row, dict) and row.get("implicit") == "outcome" and row.get("passed") is None:
@@ -274,7 +274,7 @@ def _undecided(result: Mapping[str, object]) -> str | None:
 
 
 def _has_sent(test: Mapping[str, object], result: Mapping[str, object]) -> bool:
-    """Whether the result is of the arguments that the test has now; what templates stand for is not known."""
+    """Whether the result is for the test's current arguments; the values of templates are not known."""
     request = result.get("request")
     params = request.get("params") if isinstance(request, dict) else None
     try:
@@ -347,7 +347,7 @@ class _Restated(NamedTuple):
 
 
 def _of_test(test: Mapping[str, object], block: str, newest: Sequence[Seen]) -> Iterator[_Restated]:
-    """The failed assertions and budgets of a test and of the steps of its `verify`."""
+    """The failed assertions and budgets of a test and of its `verify` steps."""
     result = next(seen.result for seen in newest if seen.result.get("verdict") == "fail")
     yield from _of_expect(test, block, (), result, (), newest)
     steps, written = result.get("verify"), test.get("verify")
@@ -366,7 +366,7 @@ def _of_expect(
     newest: Sequence[Seen],
 ) -> Iterator[_Restated]:
     expect, rows, output = written.get("expect"), result.get("assertions"), result.get("output")
-    # what `defaultTest` adds stands behind the test's own
+    # the assertions of `defaultTest` follow the test's own
     own = zip(long_form_assertions(expect, block), rows if isinstance(rows, list) else (), strict=False)
     for number, ((path, assertion), row) in enumerate(own):
         for inner, item, at, one in _leaves(assertion, row):
@@ -406,7 +406,7 @@ def _of_short(
         yield _Restated(path, was, value, loosens, failed, (matcher, new), path, is_plain=True)
         return
     (name,) = matcher
-    if len(was) > 1 and list(new) == [name]:  # the other matchers of the key are not its business
+    if len(was) > 1 and list(new) == [name]:  # other matchers of the key are not affected
         yield _Restated((*path, name), was[name], new[name], loosens, failed, (matcher, new), path)
     elif len(was) == 1 or not new.keys() & was.keys():
         others = [(one, {one: operand}) for one, operand in was.items()]
@@ -415,7 +415,9 @@ def _of_short(
 
 
 def _parts(text: SuiteText, test: tuple[str, int], whole: _Restated) -> list[_Restated]:
-    """A change as one for each difference, so that each is decided by itself; as it is where the text does not allow that."""
+    """Split a change by its differences, so that each is decided separately; the whole change where the text does not allow
+    that.
+    """
     failed, (was, value) = whole.failed, whole.matchers
     differences = list(_differences(was, value)) if failed.about else []
     parts: list[_Restated] = []
@@ -433,11 +435,11 @@ def _parts(text: SuiteText, test: tuple[str, int], whole: _Restated) -> list[_Re
             break
         around = value_at(was, inner[:-1])
         expected = "nothing" if isinstance(around, dict) and inner[-1] not in around else show(old, 100)
-        told = f"`{about}` is {show(new, 100)}, expected {expected}"
+        message = f"`{about}` is {show(new, 100)}, expected {expected}"
         loosens = whole.loosens
         if loosens is not None and not failed.accepts_error:
             loosens = find_loosening(was, inner, new, failed.actual)
-        parts.append(_Restated(at, old, new, loosens, failed._replace(message=told, about=about, inner=inner)))
+        parts.append(_Restated(at, old, new, loosens, failed._replace(message=message, about=about, inner=inner)))
     return parts or [whole]
 
 
@@ -454,7 +456,7 @@ def _differences(was: object, value: object, path: Pointer = ()) -> Iterator[tup
 
 
 def _is_partly_changed(was: object, now: object, value: object) -> bool:
-    """Whether each difference of two values stands in `now` as it is in one of them: some parts of a change were accepted."""
+    """Whether each difference of two values is in `now` as in one of them: some parts of a change were accepted."""
     if _equal(now, was) or _equal(now, value):
         return True
     if isinstance(was, dict) and isinstance(now, dict) and isinstance(value, dict):
@@ -467,7 +469,7 @@ def _is_partly_changed(was: object, now: object, value: object) -> bool:
 
 
 def _leaves(item: object, row: object) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:
-    """An assertion and its row, or those of a set: the path in the suite, the assertion, the path in the record, the row."""
+    """The leaves of an assertion or a set: the path in the suite, the assertion, the path in the record, the row."""
     if not isinstance(item, dict) or not isinstance(row, dict):
         return
     of_set, judged = item.get("assert-set"), row.get("set")
@@ -511,7 +513,7 @@ def _restated(
 def _accepts_error(
     target: str, judged: Mapping[str, object], actual: object, output: object, result: Mapping[str, object]
 ) -> str | None:
-    """Whether the change would have a test pass on an error that it does not expect."""
+    """Whether the change would let a test pass on an error that it does not expect."""
     bare = target.lstrip(".")
     if bare == "result.isError" and actual is True:
         return "accepts an error result"
@@ -560,7 +562,7 @@ def _budgets(expect: Mapping[str, object], newest: Sequence[Seen]) -> Iterator[_
             continue
         spent = max((_measured_amount(key, seen.result) for seen in newest), default=0.0)
         message = next(
-            (told for seen in newest if f"({key})" in (told := str(seen.result.get("message")))),
+            (failure_text for seen in newest if f"({key})" in (failure_text := str(seen.result.get("message")))),
             None,
         )
         if spent <= budget or message is None:
@@ -588,14 +590,14 @@ def _measured_amount(key: str, result: Mapping[str, object]) -> float:
 
 
 def _roomy(spent: float) -> int:
-    """Half as much again, in two digits."""
+    """Half as much again, rounded to two digits."""
     wanted = math.ceil(spent * 1.5)
     unit = int(10 ** max(len(str(wanted)) - 2, 0))
     return -(-wanted // unit) * unit
 
 
 def _failed_everywhere(newest: Sequence[Seen], place: tuple[str | int, ...]) -> bool:
-    """Whether the row failed in every repeat of the run: where it passed once, the test is flaky and the suite is right."""
+    """Whether the row failed in every repeat of the run: if it passed once, the test is flaky and the suite is right."""
     rows = (_row_at(seen.result, place) for seen in newest)
     return all(row is None or row.get("passed") is False for row in rows)
 
@@ -611,7 +613,7 @@ def _row_at(result: Mapping[str, object], place: tuple[str | int, ...]) -> Mappi
 
 
 class Templated(Exception):
-    """A text holds a template: what it stands for is not what is written."""
+    """A text contains a template: its value is not what is written."""
 
 
 def as_judged(value: object, literal: frozenset[str] = frozenset()) -> Any:
@@ -655,7 +657,7 @@ def _number(value: object) -> int | None:
 
 
 def _own_id(result: Mapping[str, object]) -> str:
-    """The last part of the test's id without the number of a repeat: its name, numbered where it has a namesake."""
+    """The last part of the test's id without the number of a repeat."""
     return str(result.get("id")).rsplit("::", 1)[-1].split(" #run", 1)[0]
 
 
@@ -667,14 +669,14 @@ def _suite_name(result: Mapping[str, object]) -> str:
 
 
 def _namesake(result: Mapping[str, object]) -> int:
-    """Which of the tests of one name it is, from 1."""
+    """The number of the test among those of one name, from 1."""
     own = _own_id(result)
     number = own.removeprefix(f"{_suite_name(result)} #")
     return int(number) if number != own and number.isdecimal() and len(number) < 6 else 1
 
 
 def _suite_of(path: Any) -> str | None:
-    """The path of the suite of a run, which stands near the beginning of its record."""
+    """The path of a run's suite, read from the beginning of its record."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES).decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""What waits, from its three sources: stored proposals, changed snapshots, and what failed in the newest runs.
+"""The items that wait, from three sources: stored proposals, changed snapshots, and failures of the newest runs.
 
-Nothing is written here, and nothing that lies in `.mcptest/` is trusted to be whole: what cannot be read is passed over.
+Nothing is written here. Files in `.mcptest/` may be damaged: an unreadable one is skipped.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _PENDING = ".pending.yml"
 _ID_DIGITS = 12
 _FIRST = "arguments"
 _SEEN = ("init", "mutate")
-"""Who proposes what a test that passed has seen."""
+"""The source of proposals from tests that passed."""
 _ORDER = {_FIRST: 0, "assertion": 0, "expect": 1, "test": 2, "snapshot": 3}
 
 
 class Sources:
-    """One look at everything that waits. `items` and `stale` are filled by `look`; a stale item can only be rejected."""
+    """One reading of everything that waits. `items` and `stale` are filled by `look`; a stale item can only be rejected."""
 
     def __init__(self, workspace: Workspace, suites: Collection[Path] | None) -> None:
         self.workspace = workspace
@@ -62,7 +62,7 @@ class Sources:
         self._runs = Runs(workspace)
 
     def look(self, *, only_snapshots: bool = False) -> None:
-        """Find everything, in the order in which a person goes through it."""
+        """Find all items, in the order in which a person reviews them."""
         if not only_snapshots:
             self._from_runs()
             self._from_proposals()
@@ -94,7 +94,7 @@ class Sources:
             for (file, kind, _), runs in results(self._runs.of(suite)).items():
                 if runs[0][0].result.get("verdict") == "pass" or not self._is_selected(file, suite):
                     continue
-                with suppress(Unreadable):  # a suite that is gone or broken has other troubles
+                with suppress(Unreadable):  # a missing or broken suite is reported elsewhere
                     text = self.text(file)
                     guess = refused_guess(text, kind, runs[0])
                     if guess is not None:
@@ -183,7 +183,7 @@ class Sources:
                     self.stale.append((found, stale))
 
     def _placed(self, item: ReviewItem, stored: StoredProposal) -> tuple[ReviewItem, str | None]:
-        """The item with what is in the suite now, and why it can no longer be accepted."""
+        """The item with the current content of the suite, and why it can no longer be accepted."""
         text = self.text(stored.suite)
         if stored.test is not None:
             if stored.test in text.tests(stored.block):
@@ -210,7 +210,7 @@ class Sources:
         before, value = was, wanted
         test = text.value((stored.block, index))
         if stored.source in _SEEN and isinstance(test, dict) and test.get("guess") and _settles_guess(test, wanted):
-            path, before = (), test  # whoever accepts what came of made-up arguments accepts the arguments
+            path, before = (), test  # accepting an answer to made-up arguments accepts the arguments
             value = {**{key: part for key, part in test.items() if key != "guess"}, "expect": wanted}
         piece = text.piece(stored.block, index, path)
         if piece is None:
@@ -247,10 +247,10 @@ class Sources:
             suites = self._suites_by_slug() if suites is None else suites
             suite = suites.get(accepted.stem, "")
             if self._is_selected(suite, self.workspace.relative(accepted)):
-                told = self._snapshot_tests(suite)
+                tests = self._snapshot_tests(suite)
                 for name, value in pending.items():
                     if name not in values or not equal(values[name], value):
-                        self.items.append(self._of_snapshot(accepted, suite, name, values, value, told.get(name)))
+                        self.items.append(self._of_snapshot(accepted, suite, name, values, value, tests.get(name)))
 
     def _of_snapshot(
         self,
@@ -287,33 +287,33 @@ class Sources:
         return {slug(os.path.splitext(suite)[0]): suite for suite in known}  # noqa: PTH122
 
     def _snapshot_tests(self, suite: str) -> dict[str, tuple[str, str, int | None]]:
-        """Which test looks at which snapshot: name, file and line, from the newest run of the suite."""
+        """The test of each snapshot: name, file and line, from the newest run of the suite."""
         found: dict[str, tuple[str, str, int | None]] = {}
         for record in self._runs.of(suite):
             tests = record.get("tests")
             for result in tests if isinstance(tests, list) else ():
                 for name in _snapshots_of(result):
                     line = result.get("line")
-                    told = (str(result.get("name")), str(result.get("file")), line if isinstance(line, int) else None)
-                    found.setdefault(name, told)
+                    test = (str(result.get("name")), str(result.get("file")), line if isinstance(line, int) else None)
+                    found.setdefault(name, test)
             break
         return found
 
 
 def proposal_id(stored: StoredProposal) -> str:
-    """The id of the item that a stored proposal is shown as; the same for the same change."""
+    """The id of a stored proposal's item; the same for the same change."""
     return _of_proposal(stored).id
 
 
 def path_of(workspace: Workspace, suite: str) -> Path:
-    """The file of an item. Raises: Unreadable for what cannot be a suite."""
+    """The file of an item. Raises: Unreadable for a path that cannot be a suite."""
     if not suite.endswith(SUITE_SUFFIXES) or "\0" in suite:
         raise Unreadable(f"`{one_line(suite, 80)}` is not a suite")
     return workspace.root / suite
 
 
 def _shown(item: ReviewItem, piece: Piece) -> ReviewItem | None:
-    """The item with its `after` and its id; None where the piece cannot be changed by itself."""
+    """The item with its `after` and its id; None when the piece cannot be changed separately."""
     try:
         after = piece.show(piece.with_value(item.value))
     except (McptestError, Unwritable):
@@ -323,7 +323,7 @@ def _shown(item: ReviewItem, piece: Piece) -> ReviewItem | None:
 
 
 def _call_of(test: object) -> str:
-    """`quote {"items":[]}`: what a test calls, and with which arguments; "" for what calls nothing itself."""
+    """`quote {"items":[]}`: a test's call and its arguments; "" for a test without a call of its own."""
     if not isinstance(test, dict):
         return ""
     called = next((test[key] for key in ("tool", "uri", "prompt") if isinstance(test.get(key), str)), "")
@@ -358,7 +358,7 @@ def _of_proposal(stored: StoredProposal) -> ReviewItem:
 
 
 def _settles_guess(test: Mapping[str, object], expect: object) -> bool:
-    """Whether accepting an `expect` accepts the made-up arguments; a refusal must be told apart from others by its text."""
+    """Whether accepting an `expect` accepts the made-up arguments; the text of a refusal must identify it."""
     if test.get("outcome") != "error":
         return True
     rows = (row for row in rows_of(expect) if isinstance(row, dict) and "exact" in (row.get("matcher") or {}))
@@ -366,7 +366,7 @@ def _settles_guess(test: Mapping[str, object], expect: object) -> bool:
 
 
 def _in_form_of(was: Any, wanted: Any) -> Any:
-    """An `expect` that says nothing but assertions, as a list where one stands."""
+    """An `expect` with assertions alone, as a list where the old one is a list."""
     only_assertions = isinstance(wanted, dict) and list(wanted) == [ASSERTIONS]
     return wanted[ASSERTIONS] if only_assertions and (was is None or isinstance(was, list)) else wanted
 
@@ -426,16 +426,16 @@ def _test_text(stored: StoredProposal) -> str:
 
 
 def _snapshots_of(result: object) -> Iterator[str]:
-    """The names of the snapshots that a result of a record looked at."""
+    """The names of the snapshots that a result compared."""
     if not isinstance(result, dict):
         return
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.judging.matchers import Context
 
     with suppress(KeyError, TypeError, ValueError, AttributeError):
-        told = TestResult.from_json(result)
-        calls = [(told.name, told.assertions)]
-        calls += [(f"{told.name}, verify #{step.index}", step.assertions) for step in told.verify]
+        test = TestResult.from_json(result)
+        calls = [(test.name, test.assertions)]
+        calls += [(f"{test.name}, verify #{step.index}", step.assertions) for step in test.verify]
         for test_name, rows in calls:
             for row in (one for item in rows for one in item.leaves()):
                 options = row.matcher.get("snapshot")
@@ -445,8 +445,8 @@ def _snapshots_of(result: object) -> Iterator[str]:
 
 
 def _digest(*parts: object) -> str:
-    told = json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)
-    return hashlib.sha256(told.encode()).hexdigest()[:_ID_DIGITS]
+    text = json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
 
 
 def _place(item: ReviewItem) -> tuple[bool, str, int, int, str]:

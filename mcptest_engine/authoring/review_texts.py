@@ -1,8 +1,8 @@
-"""A suite's text as it is now: its tests by name, and the piece of text that a change is about.
+"""The current text of a suite: its tests by name, and the piece of text of a change.
 
-A piece is what a person sees and what is edited: an assertion, an `expect:`, or a whole test, without its indentation. It is
-changed by itself, with `suite/edit.py`, and put back in its place, so that a hundred changes cost two readings of the file. The
-surprising thing is that nothing here needs to be right about YAML: whoever puts pieces back reads the result and compares.
+A piece is what a person sees and edits: an assertion, an `expect:`, or a whole test, without its indentation. It is changed
+separately, with `suite/edit.py`, and put back in its place, so that a hundred changes need two parses of the file. Nothing here
+has to be right about YAML: the caller parses the result and compares it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IN_JSON = re.compile(r"\s*\{\s*\"")
 
 
 class Unreadable(McptestError):
-    """A suite that cannot be read now; the message says why."""
+    """A suite that cannot be read or parsed; the message says why."""
 
 
 class Piece(NamedTuple):
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
         return dashed(text) if self.is_item else text
 
     def with_value(self, value: object) -> str:
-        """The piece's text with another value at the place asked for; comments and spelling stay. Raises: EditRefused."""
+        """The piece's text with another value at the requested place; comments and spelling stay. Raises: EditRefused."""
         if not self.in_json:
             return apply(self.text, set_value(self.text, self.inner, value))
         first, last, path = ("[", "]", (0, *self.inner)) if self.is_item else ("{", "}", self.inner)
@@ -83,7 +83,7 @@ class SuiteText:
 
     @classmethod
     def read(cls, path: Path) -> SuiteText:
-        """The file as it is on the disk. Raises: Unreadable."""
+        """Read the file from the disk. Raises: Unreadable."""
         return cls(path, file_bytes(path))
 
     @property
@@ -92,7 +92,7 @@ class SuiteText:
         return self.bom + self.text
 
     def tests(self, block: str) -> list[Any]:
-        """What stands in a block; [] for one that is not there or no list."""
+        """The tests of a block; [] when it is missing or no list."""
         found = self.value((block,))
         return found if isinstance(found, list) else []
 
@@ -126,9 +126,9 @@ class SuiteText:
         return named[number - 1] if number <= len(named) else None
 
     def piece(self, block: str, index: int, path: Pointer) -> Piece | None:
-        """The piece at `path` below a test: an item of a list, or a key with its value; what is around it where there is none.
+        """The piece at `path` below a test: an item of a list, or a key with its value; else what is around it.
 
-        None where it cannot be cut out.
+        None when it cannot be cut out.
         """
         root, offset = self._test_node(block, index)
         if root is None:
@@ -180,7 +180,7 @@ class SuiteText:
         return (None if whole is None else whole.at((block, index))), 0
 
     def _end_of(self, block: str, index: int) -> int:
-        """Where the next test or the next block begins, at the beginning of its line."""
+        """The start of the next test or block, at the beginning of its line."""
         here = self.tree.index((block, index)) or 0
         following = self.tree.index((block, index + 1))
         if following is None:
@@ -192,7 +192,7 @@ class SuiteText:
 
 
 def file_bytes(path: Path) -> bytes:
-    """What a file holds. Raises: Unreadable."""
+    """The content of a file. Raises: Unreadable."""
     try:
         if not path.is_file():
             raise Unreadable(f"{path.name} no longer exists" if not path.exists() else f"{path.name} is not a file")

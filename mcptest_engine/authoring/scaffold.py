@@ -70,10 +70,10 @@ _CHANGING = (ToolClass.MUTATING, ToolClass.DESTRUCTIVE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldedTool:
-    """How many tests a tool got; `held_back` says why they do not run before a person has looked at them.
+    """A tool's tests in numbers.
 
-    `guessed` are the arguments that had to be made up for a valid call.
-    `single_call` is whether the command that writes the suite may run the first of them, once, though it is held back.
+    `held_back` says why they do not run before a person has checked them. `guessed` are the made-up arguments of a valid call.
+    `single_call`: the command that writes the suite may run the first test once, though it is skipped in the file.
     """
 
     name: str
@@ -86,9 +86,10 @@ class ScaffoldedTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffold:
-    """A suite, what is in it, and what has to be known of it. `next_cursor` is None unless tools are left for a next page.
+    """A suite, its content in numbers, and notes.
 
-    `warnings` are what the descriptions of the tools on this page are suspected of.
+    `next_cursor` is None unless tools are left for a next page. `warnings` are the findings about the descriptions of this
+    page's tools.
     """
 
     suite: str
@@ -188,8 +189,8 @@ def _page(
         for what, entries in others.items():
             writer.keep(entries[:most])
             if most is not None and len(entries) > most:
-                told = f"the first {most} of {counted(len(entries), what)} are covered"
-                page.notes.append(f"{told}; the pages after the tools cover the others, and `all` does")
+                covered = f"the first {most} of {counted(len(entries), what)} are covered"
+                page.notes.append(f"{covered}; the pages after the tools cover the others, and `all` does")
     if options.cursor == 0 and with_others and catalog.templates:
         counted_ = counted(len(catalog.templates), "resource template")
         page.notes.append(f"the server has {counted_}, which no test reads: a URI has to be filled in first")
@@ -272,15 +273,15 @@ class _Writer:
             entries[1:] = [
                 _held(entry, tool_class, f"{tool_class.described}, and called once") for entry in entries[1:]
             ]
-        kept = self.keep(entries)
-        unfilled = [one.entry.test["skip"] for one in kept if "skip" in one.entry.test]
-        is_whole = [one.entry.test.get("skip") for one in kept] == [entry.test.get("skip") for entry in entries]
-        reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(kept) else None)
+        written = self.keep(entries)
+        unfilled = [one.entry.test["skip"] for one in written if "skip" in one.entry.test]
+        is_whole = [one.entry.test.get("skip") for one in written] == [entry.test.get("skip") for entry in entries]
+        reason = reason or (unfilled[0] if unfilled and len(unfilled) == len(written) else None)
         guess = entries[0].test.get("guess") if entries else None
         self._page.tools.append(
             ScaffoldedTool(
                 name=name,
-                tests_generated=len(kept),
+                tests_generated=len(written),
                 tool_class=tool_class,
                 held_back=reason,
                 guessed=tuple(guess) if isinstance(guess, list) else (),
@@ -316,7 +317,7 @@ class _Writer:
         return self._test(tool, "valid arguments", arguments, tool_class, comment, expect=expect, skip=skip)
 
     def _conforming(self, tool: Mapping[str, object]) -> dict[str, Any] | None:
-        """The answer's `structuredContent` against the declared `outputSchema`."""
+        """Check the answer's `structuredContent` against the declared `outputSchema`."""
         if "outputSchema" not in tool:
             return None
         schema, wrong = usable_schema(tool["outputSchema"])
@@ -369,19 +370,19 @@ class _Writer:
         return Entry(block="tools", test=test, comments=comments)
 
     def answers(self) -> None:
-        """For a server that offers nothing that can be tested: that it is there."""
+        """Add a test for a server without anything to test: that it answers."""
         request = "server/discover" if self._stateless else "ping"
         test = {"name": "the server answers", "server": self._key, "tool": request}
         self.keep([Entry(block="tools", test={**test, "expect": [{"target": "error", "matcher": {"exact": None}}]})])
 
     def keep(self, entries: Iterable[Entry]) -> tuple[TestText, ...]:
-        """The tests that can be written and are not there yet, put on the page under names that no other test has."""
+        """Add the tests that can be written and do not exist yet, under unique names; return them."""
         new = [self._masked(entry) for entry in entries if entry.test["name"] not in self._existing]
-        kept, left_out = proved(self._renamed(entry) for entry in new)
-        self._page.tests += kept
+        written, left_out = proved(self._renamed(entry) for entry in new)
+        self._page.tests += written
         for entry, why in left_out:
             self._page.notes.append(f"the test `{one_line(entry.test['name'], 100)}` is left out: {why}")
-        return kept
+        return written
 
     def _renamed(self, entry: Entry) -> Entry:
         name = str(entry.test["name"])[:LONGEST_NAME]
@@ -390,7 +391,7 @@ class _Writer:
         return Entry(block=entry.block, test={**entry.test, "name": untemplated(found)}, comments=entry.comments)
 
     def _masked(self, entry: Entry) -> Entry:
-        """The test without secrets; one that held any is held back."""
+        """The test without secrets; one that contained any gets a `skip:`."""
         if self._redact is None:
             return entry
         test = masked(entry.test, self._redact)
@@ -401,7 +402,7 @@ class _Writer:
 
 
 def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:
-    """The test with a `skip:` for this reason; as it is without one, and where it has one already."""
+    """The test with a `skip:` for this reason; unchanged without a reason, or when it has one already."""
     if reason is None:
         return entry
     test, comments = dict(entry.test), entry.comments
@@ -419,7 +420,7 @@ def _skipped(test: Mapping[str, object], reason: str) -> dict[str, Any]:
 
 
 def _guess(places: Sequence[str]) -> list[str] | bool:
-    """The arguments that hold what was guessed, as a suite names them; `places` are as in `Synthesis`."""
+    """The guessed arguments in a suite's notation; `places` are as in `Synthesis`."""
     names = [
         place.split("/")[1].replace("~1", "/").replace("~0", "~") if place[:1] == "/" else place for place in places
     ]
@@ -431,14 +432,14 @@ def _is_same(name: str, one: Mapping[str, object], other: Mapping[str, object]) 
 
 
 def paths_in(command: object) -> tuple[str, ...]:
-    """The folders and files that a server is started with: absolute paths among its arguments, programs aside."""
+    """The folders and files with which a server is started: absolute paths among its arguments, except programs."""
     words = [str(word) for word in command[1:]] if isinstance(command, (list, tuple)) else []
     paths = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in words]
     return tuple(word for word in paths if _PATH.match(word) and not _PROGRAM.search(word))
 
 
 def with_known_path(made: Synthesis, paths: Sequence[str]) -> Synthesis:
-    """The current directory is a poor guess where the server was started with a path: that one is better."""
+    """Replace the current directory, a poor guess, by a path with which the server was started."""
     if not paths or not isinstance(made.value, dict):
         return made
     value = dict(made.value)
@@ -451,7 +452,7 @@ def with_known_path(made: Synthesis, paths: Sequence[str]) -> Synthesis:
 
 
 def with_guessed_places(made: Synthesis, schema: object) -> Synthesis:
-    """A URL is a guess even when the schema names it, also as the default of what is left out: who knows whether it answers."""
+    """Mark URLs as guessed even when the schema names them, also as a default: nobody knows whether they answer."""
     if made.problem is not None or not isinstance(made.value, dict):
         return made
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -474,21 +475,21 @@ def _header(catalog: Catalog, page: _Page) -> list[str]:
             "Arguments named by `guess` are made up. Where the server refuses them, the test is inconclusive, and "
             "`mcptest review` asks for real ones."
         )
-    held = [tool.name for tool in page.tools if tool.held_back is not None]
+    skipped = [tool.name for tool in page.tools if tool.held_back is not None]
     changing = [tool.name for tool in page.tools if tool.held_back is None and tool.tool_class in _CHANGING]
-    if changing or held:
-        lines += ["", *_safety(changing, held)]
+    if changing or skipped:
+        lines += ["", *_safety(changing, skipped)]
     return lines
 
 
-def _safety(changing: Sequence[str], held: Sequence[str]) -> Iterator[str]:
+def _safety(changing: Sequence[str], skipped: Sequence[str]) -> Iterator[str]:
     if changing:
         yield from wrapped(
             f"Called when the suite runs, although they may change something: {tools_listed(changing)}. "
             f"`mcptest run --skip-tag {ToolClass.MUTATING}` leaves them out."
         )
-    if held:
-        yield from wrapped(f"Held back until you have checked them and removed their `skip:`: {tools_listed(held)}.")
+    if skipped:
+        yield from wrapped(f"Held back until you have checked them and removed their `skip:`: {tools_listed(skipped)}.")
     yield from wrapped(CLEAN_UP)
 
 
@@ -499,9 +500,9 @@ DEEPEST_SCHEMA = 60  # levels; a suite has 100, some of which lead to the schema
 
 
 def usable_schema(schema: object) -> tuple[dict[str, Any], str | None]:
-    """An `outputSchema` without its prose and what checks nothing in it, or why it cannot be used.
+    """An `outputSchema` without its prose and without keywords that check nothing, or why it cannot be used.
 
-    It cannot when it is no schema, or needs something from elsewhere.
+    It cannot when it is no schema, or refers to something outside.
     """
     from mcptest_engine.core.schema_keywords import ineffective_parts
     from mcptest_engine.core.schemas import SchemaError, compile_schema, nested_deeper_than
@@ -526,7 +527,7 @@ def usable_schema(schema: object) -> tuple[dict[str, Any], str | None]:
 
 
 def without_prose(schema: object) -> Any:
-    """A copy of a JSON Schema without what it says to people, which decides nothing and may be aimed at a model."""
+    """A copy of a JSON Schema without texts for people, which check nothing and may be aimed at a model."""
     if isinstance(schema, list):
         return [without_prose(item) for item in schema]
     if not isinstance(schema, dict):

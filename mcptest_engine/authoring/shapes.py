@@ -1,7 +1,7 @@
-"""The structure of observed values as a JSON Schema: their types, and which members every one of them had.
+"""The structure of observed values as a JSON Schema: their types, and the members that all of them had.
 
-Several values under one path (the elements of an array, two calls) come to one description that all of them meet. What is too
-wide, too deep or too much to look at is left undescribed, so that the schema never says more than was seen.
+Several values at one path (the elements of an array, two calls) get one description that all of them match. What is too wide,
+too deep or too large is left undescribed, so that the schema never claims more than was seen.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 MOST_VALUES = 100_000
-"""How many values are looked at."""
+"""The most values that are read."""
 MOST_SHAPES = 200
-"""How many places a schema describes."""
+"""The most places that a schema describes."""
 DEEPEST = 8
 MOST_MEMBERS = 60
-"""An object of more members than this is taken for a map, whose keys are data."""
+"""An object with more members than this is treated as a map, whose keys are data."""
 LONGEST_NAME = 100
 
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """What was seen at one place. `open` says that not all of it was looked at: then nothing is said of its inside."""
+    """What was seen at one place. `open`: not everything was read, so nothing is said about its content."""
 
     depth: int
     types: set[str] = field(default_factory=set)
@@ -39,7 +39,7 @@ class Shape:
 
 
 def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda _: True) -> dict[str, Any]:
-    """A JSON Schema that every one of `values` meets. Members whose name `may_name` refuses are not mentioned.
+    """A JSON Schema that all `values` match. Members whose name `may_name` refuses are left out.
 
     Keys are sorted, so that equal observations give equal texts.
     """
@@ -80,7 +80,7 @@ def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda
 
 
 def widened(schema: dict[str, Any], declared: object) -> dict[str, Any]:
-    """The schema of what was seen, with "number" where whole numbers were seen and the declared schema allows any number."""
+    """The observed schema, with "number" for whole numbers when the declared schema allows any number."""
     if not isinstance(declared, dict):
         return schema
     found, inner = dict(schema), declared.get("properties")
@@ -98,7 +98,7 @@ def widened(schema: dict[str, Any], declared: object) -> dict[str, Any]:
 
 
 def type_of(value: object) -> str:
-    """The JSON Schema type of a value; a number such as 5.0 is a number, though a schema would take it for an integer."""
+    """The JSON Schema type of a value; 5.0 is a number, though a schema would accept it as an integer."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,8 +1,7 @@
-"""Which values look as if they were another at the next call: times, durations, ids out of a random generator, today's date,
-and what is measured of the machine.
+"""Which values probably differ at the next call: times, durations, random ids, today's date, and measurements of the machine.
 
-Two calls within one second agree on such values and prove nothing. The surprising thing: a name alone is enough for some
-(`uptime`, `pid`, `request_id`), and an `id` is doubted only where it was seen once.
+Two calls within one second agree on such values and prove nothing. For some, the name alone decides (`uptime`, `pid`,
+`request_id`); an `id` is doubted only where it was seen once.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ _OF_THE_PROCESS = frozenset(
         "age_seconds",
     )
 )
-"""Names, in snake case, of what is equal in two calls of one process and another in the next process, or on another day."""
+"""Names, in snake case, of values that are equal in two calls of one process and differ in the next one, or on another day."""
 _AMOUNTS = frozenset(
     [
         "free",
@@ -158,7 +157,7 @@ _OF_A_PART = frozenset(
         "load",
     ]
 )
-"""Words of what is measured of a machine, and of what it has: equal in two calls within a second, and elsewhere another."""
+"""Words for measurements and parts of a machine: equal in two calls within a second, and different elsewhere."""
 _MEASURED_TEXT = re.compile(
     r"^\s*\d[\d.,]*\s*(?:[KMGT]i?B|bytes|%|°C|[GM]Hz)\s*$"
     r"|^\s*(?:Intel|AMD|Apple M\d|ARM)\b.*(?:CPU|Processor|Core|EPYC|Ryzen|M\d)",
@@ -196,7 +195,7 @@ def is_likely_to_change(
 
 
 def _is_measured(value: object, name: str, inside: Collection[str]) -> bool:
-    """Whether a value is measured of a machine: `freeBytes`, `cores[0].idle`, `cpu.model`; a flag is not."""
+    """Whether a value is a measurement of a machine: `freeBytes`, `cores[0].idle`, `cpu.model`; a flag is not."""
     if value is None or isinstance(value, bool):
         return False
     words = _snake_parts(name)
@@ -217,7 +216,7 @@ def _snake_parts(name: str) -> list[str]:
 
 
 def _names_the_process(name: str) -> bool:
-    """`requestId`, `X-Request-Id` and `request_id` are one name."""
+    """Whether a name is about the process; `requestId`, `X-Request-Id` and `request_id` are one name."""
     snake = _CAMEL.sub("_", name).lower().replace("__", "_")
     return snake.removeprefix("x_") in _OF_THE_PROCESS
 

@@ -1,8 +1,8 @@
-"""Generated tests put at the ends of an existing suite's blocks, comments included, every other byte kept.
+"""Adds generated tests at the ends of an existing suite's blocks, with comments; every other byte stays.
 
-One splice for a whole block, because a test at a time would read a large suite a hundred times. As in `suite/edit.py` no
-splice is believed: what comes out is read again, and where it is not what was wanted the tests are added one by one, without
-their comments, or it is refused.
+One edit for a whole block, because adding tests one by one would parse a large suite a hundred times. As in `suite/edit.py`,
+the result is parsed again. If it is not the intended one, the tests are added one by one, without their comments, or it is
+refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def declared_in(text: str) -> dict[str, Any]:
-    """What the suite's own text says, {} for one that says nothing yet. Raises: EditRefused when it cannot be read."""
+    """The content of the suite's text, {} for an empty one. Raises: EditRefused when it cannot be parsed."""
     try:
         tree = read_tree(text.removeprefix(BOM), file="").value
     except SuiteError as broken:
@@ -49,7 +49,7 @@ def declared_in(text: str) -> dict[str, Any]:
 
 
 def key_in(servers: Mapping[str, Any], target: Target) -> str:
-    """The key of the server that is declared alike, else one that none of them has."""
+    """The key of an equally declared server, else an unused one."""
     for key, settings in servers.items():
         if isinstance(settings, dict) and same_settings(settings, target.settings):
             return key
@@ -57,7 +57,7 @@ def key_in(servers: Mapping[str, Any], target: Target) -> str:
 
 
 def names_in(tree: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the suite's tests, as they are read."""
+    """The names of the suite's tests, after parsing."""
     found = set()
     for block in ("tools", "resources", "prompts", "compliance", "agents"):
         tests = tree.get(block)
@@ -69,7 +69,7 @@ def names_in(tree: Mapping[str, Any]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where new tests go in a suite that is there: under the server `target`, beside the tests called `names`."""
+    """Where new tests go in an existing suite: under the server `target`, beside the tests called `names`."""
 
     target: Target
     is_new: bool
@@ -77,7 +77,7 @@ class Place:
 
     @classmethod
     def in_suite(cls, text: str, target: Target) -> Place:
-        """A server that the suite declares alike keeps its key there. Raises: EditRefused when the suite cannot be read."""
+        """An equally declared server stays under its key. Raises: EditRefused when the suite cannot be parsed."""
         tree = declared_in(text)
         declared = tree.get("servers")
         servers = declared if isinstance(declared, dict) else {}
@@ -86,14 +86,14 @@ class Place:
         return cls(target=target, is_new=key not in servers, names=names_in(tree))
 
     def with_tests(self, text: str, tests: Sequence[TestText]) -> str:
-        """The suite with these tests at the ends of their blocks, and with the server where it is new. Raises: EditRefused."""
+        """Add these tests at the ends of their blocks, and the server when it is new. Raises: EditRefused."""
         after = insert_server(text, self.target.key, self.target) if self.is_new and tests else text
         for block in dict.fromkeys(one.entry.block for one in tests):
             after = insert_tests(after, block, [one for one in tests if one.entry.block == block])
         return after
 
     def fragment(self, tests: Sequence[TestText]) -> str:
-        """What is new, as a suite of its own would hold it."""
+        """The new part, as a suite of its own would contain it."""
         server = target_lines(self.target) if self.is_new else []
         return "\n".join([*server, *block_lines(tests)]).strip("\n") + "\n"
 
@@ -126,7 +126,7 @@ def insert_server(text: str, key: str, target: Target) -> str:
 
 
 def _with_variables(text: str, target: Target) -> str:
-    """The suite with the variables of a server that is put into it. Raises: EditRefused for one that is there and another."""
+    """Add the variables of a new server. Raises: EditRefused for one that exists with another value."""
     declared = declared_in(text).get("variables")
     there = declared if isinstance(declared, dict) else {}
     new = {name: plain(value) for name, value in target.variables.items() if name not in there}
@@ -144,7 +144,7 @@ def _with_variables(text: str, target: Target) -> str:
 
 
 def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
-    """The suite with these tests at the end of a block. Raises: EditRefused."""
+    """Add these tests at the end of a block. Raises: EditRefused."""
     tree = declared_in(text)
     there = tree.get(block)
     if not isinstance(there, (list, type(None))):

@@ -1,8 +1,8 @@
-"""A generated suite as YAML text that is pleasant to read, and that says exactly what was meant.
+"""A generated suite as readable YAML text that means exactly what was intended.
 
-What a server sent is data here: it can break out of no comment and no quotes, its `${` is no template, and characters that
-nobody would see are spelt out. The surprising thing is that none of this is believed: the text is read back, and a test that
-does not come back as it was meant (a key of 2,000 characters, a nesting too deep for a suite) is left out and named.
+A server's text is data here: it cannot leave a comment or quotes, its `${` is no template, and invisible characters are
+escaped. The text is parsed again, and a test that does not come back as intended (a key of 2,000 characters, nesting too deep
+for a suite) is left out and named.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.targets import Target
 
 LINE = 120
-"""How long the lines of a header are at most."""
+"""The longest line of a header."""
 MOST_CHARACTERS = 8_000
-"""A test whose text is longer than this is no test that anybody reads."""
+"""A test with a longer text is left out: nobody would read it."""
 
 _NOT_WRITTEN_DOWN = (
     "The values are not written: set these variables where the suite runs. A variable that is not set is empty."
@@ -56,13 +56,13 @@ class TestText:
 
 
 def first_line(text: object, limit: int = 100) -> str:
-    """The first line that says anything of a server's text, safe inside a comment or a test's name."""
+    """The first line with any content in a server's text, safe inside a comment or a test's name."""
     lines = str(text or "").strip().splitlines()
     return one_line(lines[0].strip(), limit) if lines else ""
 
 
 def wrapped(text: str) -> list[str]:
-    """Prose of our own as lines of a header."""
+    """Wrap prose for a header."""
     lines: list[str] = []
     for word in _WORD.findall(text):
         if lines and len(lines[-1]) + 1 + len(word) <= LINE - 2:
@@ -118,7 +118,7 @@ def lines_of(tests: Iterable[TestText], column: int) -> list[str]:
 
 
 def proved(entries: Iterable[Entry]) -> tuple[tuple[TestText, ...], tuple[tuple[Entry, str], ...]]:
-    """The tests that are read back just as they are meant, and the others with the reason."""
+    """The tests that are parsed exactly as intended, and the others with the reason."""
     good: list[TestText] = []
     left_out: list[tuple[Entry, str]] = []
     for one in entries:
@@ -142,7 +142,7 @@ def proved(entries: Iterable[Entry]) -> tuple[tuple[TestText, ...], tuple[tuple[
 
 
 def plain(value: object) -> Any:
-    """A copy in plain dicts and lists."""
+    """A copy of plain dicts and lists."""
     if isinstance(value, dict) or hasattr(value, "items"):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -152,10 +152,10 @@ def _entry_text(one: Entry) -> TestText:
     lines = [f"# {one_line(line)}".rstrip() for line in one.comments]
     known = (0, 0)
     for index, (key, value) in enumerate(one.test.items()):
-        said, is_known = _expected(value) if key == "expect" else (_member(key, value, 2), False)
+        text, is_known = _expected(value) if key == "expect" else (_member(key, value, 2), False)
         if is_known and index:
-            known = len(lines), len(lines) + len(said)
-        lines += [f"{'  ' if index else '- '}{said[0]}", *said[1:]]
+            known = len(lines), len(lines) + len(text)
+        lines += [f"{'  ' if index else '- '}{text[0]}", *text[1:]]
     return TestText(entry=one, lines=tuple(lines), known=known)
 
 
@@ -172,7 +172,7 @@ def _member(key: str, value: object, column: int) -> list[str]:
 
 
 def _expected(value: object) -> tuple[list[str], bool]:
-    """The lines of an `expect`, and whether they read back. Cached, because most tests of a suite expect the same."""
+    """The lines of an `expect`, and whether they parse as intended. Cached, because most tests of a suite expect the same."""
     sign = repr(value)
     known = _EXPECTED.get(sign)
     if known is None:
@@ -200,12 +200,12 @@ def _is_prose(text: str) -> bool:
 
 
 def _shown(line: str) -> str:
-    r"""The line with every character that nobody sees spelt out; such a one stands in double quotes, where `\u` is read."""
+    r"""The line with every invisible character escaped; such characters are in double quotes, where `\u` is read."""
     return replace_unsafe(line, lambda char: f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}")
 
 
 def _unwritable(one: TestText) -> str | None:
-    """Why no suite is to hold this test although it can be written; None when one may."""
+    """Why a test is left out although it can be written; None when it is not."""
     test = one.entry.test
     if not _is_finite(test):
         return "it contains a number that JSON cannot express"
@@ -228,7 +228,7 @@ def _has_template_key(value: object) -> bool:
 
 
 def _read_back(tests: Sequence[TestText]) -> bool:
-    """Whether the tests read as they are meant; an `expect` that is known to is not read again."""
+    """Whether the tests parse as intended; an `expect` that is known to is not parsed again."""
     lines: list[str] = []
     meant: list[dict[str, Any]] = []
     for one in tests:
@@ -247,12 +247,12 @@ def _reads_as(lines: Iterable[str], meant: object) -> bool:
 
 
 def same_settings(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
-    """Whether two servers are declared alike."""
+    """Whether two servers are declared with the same settings."""
     return repr(sorted(plain(one).items(), key=repr)) == repr(sorted(plain(other).items(), key=repr))
 
 
 def unused_key(key: str, taken: Sequence[str] | Mapping[str, object]) -> str:
-    """The key, or with a number behind it where it is taken."""
+    """The key, with a number when it is used."""
     number, found = 2, key
     while found in taken:
         found, number = f"{key}-{number}", number + 1

@@ -1,4 +1,4 @@
-"""The server that a generated suite is for, as that suite declares it: where a secret is, a variable takes its place."""
+"""The server of a generated suite, as that suite declares it: a variable replaces each secret."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.load import LoadedSuite
 
 TARGET = "target"
-"""What a generated suite calls a server that has no name yet."""
+"""The name in a generated suite for a server without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class Target:
 
 
 def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
-    """A server of a suite, as the file that declares it writes it: with its templates, which are how it hides secrets.
+    """A server of a suite, as its file declares it: with its templates, which hide its secrets.
 
-    Raises: UsageError where no file has it any more, since what was read of it holds the secrets themselves.
+    Raises: UsageError when no file has it any more, since the parsed settings contain the secrets themselves.
     """
     from mcptest_engine.core.errors import SuiteError
     from mcptest_engine.suite.yaml import read_bytes
@@ -56,7 +56,7 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
 
 
 def _declared_for(settings: Mapping[str, object], suite: LoadedSuite) -> dict[str, Any]:
-    """The variables that the templates of a server name, declared as its suite does, without a literal secret."""
+    """The variables in a server's templates, declared as its suite does, without a literal secret."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.secret_names import is_secret_name
     from mcptest_engine.suite.templates import declarations_of, expressions_in
@@ -74,7 +74,7 @@ def _declared_for(settings: Mapping[str, object], suite: LoadedSuite) -> dict[st
 
 
 def untemplated(value: object) -> Any:
-    """A copy of plain data in which `${` means itself; keys are never touched."""
+    """A copy of plain data in which `${` is escaped; keys stay."""
     if isinstance(value, str):
         return value.replace("${", "$${")
     if isinstance(value, dict):
@@ -103,14 +103,14 @@ def declared_env(
 
 
 def with_variables(settings: Mapping[str, object], secrets: Iterable[str]) -> Target:
-    """The server of a suite that loads also where the variables named in `secrets` are not set: they are empty there."""
+    """Load the suite even when the variables of `secrets` are not set: they are empty then."""
     names = {name: f"var.{name}" for name in secrets}
     variables = {name: {"from_env": name, "default": ""} for name in names}
     return Target(settings=_with_look_ups(dict(settings), names), variables=variables)
 
 
 class FreeNames(NamedTuple):
-    """A server's declaration and its secrets, under variables that hold nothing else here; `notes` name those that do."""
+    """A server's declaration and its secrets, under variables without another value here; `notes` name those that have one."""
 
     settings: dict[str, Any]
     secrets: dict[str, str]
@@ -140,7 +140,7 @@ def with_free_names(
 
 
 def _with_look_ups(value: object, names: Mapping[str, str]) -> Any:
-    """The value with other templates in place of those that look up one of `names`, and of `{ env: NAME }`."""
+    """Rename the templates in a value that look up one of `names`, also in `{ env: NAME }`."""
     if isinstance(value, dict):
         name = value.get("env") if set(value) == {"env"} else None
         if isinstance(name, str) and names.get(name, "").startswith("env."):
@@ -189,7 +189,7 @@ def _declared_arguments(words: Sequence[str], masked: Sequence[str], secrets: di
 
 
 def _with_names(word: str, secrets: Mapping[str, str]) -> str | None:
-    """The word with the variables of known secrets in their places; None where there are none, or others as well."""
+    """Put the variables of known secrets into a word; None when there are none, or others as well."""
     from mcptest_engine.suite.secrets import command_without_secrets
 
     rest = text = untemplated(word)
@@ -202,7 +202,7 @@ def _with_names(word: str, secrets: Mapping[str, str]) -> str | None:
 
 
 def declared_url(url: str, secrets: dict[str, str]) -> str:
-    """A server's URL; the value of a parameter whose name promises a secret goes into `secrets`."""
+    """A server's URL; the value of a parameter whose name suggests a secret goes into `secrets`."""
     from urllib.parse import unquote
 
     from mcptest_engine.core.secret_names import is_secret_name
@@ -220,18 +220,18 @@ def declared_url(url: str, secrets: dict[str, str]) -> str:
 
 
 def variable_notes(secrets: Mapping[str, str]) -> tuple[str, ...]:
-    """What a person has to know of values that are not written down."""
+    """Notes on values that are not written down."""
     return tuple(f"the value of `{name}` is not written: set the variable where the suite runs" for name in secrets)
 
 
 def variable_name(text: str) -> str:
-    """What a variable is called that holds what `text` names."""
+    """A variable name for what `text` names."""
     name = re.sub(r"[^A-Z0-9]+", "_", text.upper()).strip("_")
     return name if name and not name[0].isdigit() else f"SERVER_{name}".rstrip("_")
 
 
 def _variable(text: str, value: str, secrets: dict[str, str]) -> str:
-    """The variable that holds the value: one that no other value has."""
+    """The variable for the value: one without another value."""
     name = found = variable_name(text)
     number = 2
     while secrets.setdefault(found, value) != value:

@@ -41,10 +41,10 @@ def group(ctx: click.Context, cache_dir: str | None, form: str) -> None:
     found = cache.size()
     others = {word: (other, other.size()) for word, other in _others(cache_dir).items()}
     if form == "json":
-        told: dict[str, Any] = {"folder": str(cache.folder), "results": found.results, "bytes": found.size}
+        document: dict[str, Any] = {"folder": str(cache.folder), "results": found.results, "bytes": found.size}
         for word, (other, size) in others.items():
-            told[f"{word}s"] = {"folder": str(other.folder), "count": size.results, "bytes": size.size}
-        sys.stdout.write(json_text(told))
+            document[f"{word}s"] = {"folder": str(other.folder), "count": size.results, "bytes": size.size}
+        sys.stdout.write(json_text(document))
         return
     sys.stdout.write(f"{_size_line(found)} in {_folder_text(cache.folder)}\n")
     for word, (other, size) in others.items():

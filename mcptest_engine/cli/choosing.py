@@ -238,14 +238,14 @@ def file_of(text: str) -> tuple[Path, str] | None:
 def server_in_file(found: ServerFile, path: Path, name: str) -> FoundServer:
     """The server of that name; for "" the only one. Raises: UsageError."""
     known = {server.name: server for server in found.servers}
-    told = ", ".join(f"`{one}`" for one in list(known)[:20])
+    names = ", ".join(f"`{one}`" for one in list(known)[:20])
     if not known:
         raise UsageError(f"`{path}` names no server that can be started", hint="; ".join(found.problems[:5]) or None)
     if not name and len(known) > 1:
-        hint = f"name one with `{path}#NAME`, or take all with --all-from: {told}"
+        hint = f"name one with `{path}#NAME`, or take all with --all-from: {names}"
         raise UsageError(f"`{path}` names several servers", hint=hint)
     if name and name not in known:
-        raise UsageError(f"`{path}` names no server `{name}`", hint=did_you_mean(name, known) or f"there are {told}")
+        raise UsageError(f"`{path}` names no server `{name}`", hint=did_you_mean(name, known) or f"there are {names}")
     return known[name] if name else next(iter(known.values()))
 
 
@@ -280,8 +280,8 @@ def local_remarks(settings: Mapping[str, Any]) -> tuple[str, ...]:
         if word.startswith("/") and word.rstrip("/") not in ("", "/tmp") and not word.startswith(_EVERYWHERE)  # noqa: S108
     ]
     if local:
-        told = ", ".join(local[:3])
-        found.append(f"{told}: a path of this machine; `${{CONFIG_DIR}}` is the folder of the suite")
+        paths = ", ".join(local[:3])
+        found.append(f"{paths}: a path of this machine; `${{CONFIG_DIR}}` is the folder of the suite")
     return tuple(found)
 
 
@@ -295,16 +295,16 @@ def _agent_server(name: str) -> FoundServer:
     """The nearest server of that name; for "" the only one."""
     found = agent_servers(Path.cwd())
     if not name and len(found) > 1:
-        told = ", ".join(f"`{server.name}`" for server in found[:20])
-        raise UsageError("the settings of coding agents here name several servers", hint=f"name one: {told}")
+        names = ", ".join(f"`{server.name}`" for server in found[:20])
+        raise UsageError("the settings of coding agents here name several servers", hint=f"name one: {names}")
     named = [server for server in found if server.name == name] if name else list(found)
     if not name and not named:
         raise UsageError("no coding agent's settings here name a server", hint="`mcptest doctor` says which it finds")
     if not named:
         known = list(dict.fromkeys(server.name for server in found))
-        told = ", ".join(f"`{one}`" for one in known[:20])
+        names = ", ".join(f"`{one}`" for one in known[:20])
         hint = did_you_mean(name, known) or (
-            f"there are {told}" if known else "`mcptest doctor` says which settings it finds"
+            f"there are {names}" if known else "`mcptest doctor` says which settings it finds"
         )
         raise UsageError(f"no coding agent's settings here name a server `{name}`", hint=hint)
     return named[0]

@@ -69,12 +69,12 @@ def own_source() -> str | None:
         found = distribution("mcptest")
     except PackageNotFoundError:
         return None
-    told = json.loads(found.read_text("direct_url.json") or "null")
-    if told is None:
+    direct_url = json.loads(found.read_text("direct_url.json") or "null")
+    if direct_url is None:
         return f"{INDEX_NAME}=={found.version}" if INDEX_NAME is not None else None
-    url = str(told.get("url", ""))
-    if "vcs_info" in told:
-        return f"{told['vcs_info']['vcs']}+{url}@{told['vcs_info']['commit_id']}"
+    url = str(direct_url.get("url", ""))
+    if "vcs_info" in direct_url:
+        return f"{direct_url['vcs_info']['vcs']}+{url}@{direct_url['vcs_info']['commit_id']}"
     return url if url.startswith("https://") else None
 
 

@@ -137,10 +137,10 @@ def load(path: Path, workspace: Workspace, variables: Mapping[str, str], *, stri
 def _is_news(problems: Sequence[Problem]) -> bool:
     """Whether this command has not printed them yet: some commands read the same suite more than once."""
     context = click.get_current_context(silent=True)
-    told = set() if context is None else context.meta.setdefault("mcptest.problems_told", set())
+    printed = set() if context is None else context.meta.setdefault("mcptest.problems_told", set())
     text = "\n".join(map(str, problems))
-    is_news = text not in told
-    told.add(text)
+    is_news = text not in printed
+    printed.add(text)
     return is_news
 
 
@@ -153,8 +153,8 @@ def show_problems(problems: Sequence[Problem], *, running: bool = True) -> None:
         sys.stderr.write("\n".join([paint(code, first), *rest]) + "\n")
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     if errors:
-        told = "; nothing was run" if running else ""
-        sys.stderr.write(f"{counted(errors, 'problem')}{told}\n")
+        suffix = "; nothing was run" if running else ""
+        sys.stderr.write(f"{counted(errors, 'problem')}{suffix}\n")
 
 
 def show_error(error: BaseException, severity: str = "error") -> None:

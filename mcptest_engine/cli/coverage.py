@@ -83,9 +83,9 @@ def command(
         raise UsageError(f"{', '.join(sorted(unknown))} cannot be counted: a server did not list them")
     short = [row for row in rows if row.is_short]
     if form == "json":
-        told = {row.name: row.to_json() for row in rows}
+        coverage = {row.name: row.to_json() for row in rows}
         gate = [{"dimension": row.name, "floor": row.floor, "percent": row.shown_percent} for row in short]
-        sys.stdout.write(json_text({"run_id": record.get("run_id"), "coverage": told, "below_floor": gate}))
+        sys.stdout.write(json_text({"run_id": record.get("run_id"), "coverage": coverage, "below_floor": gate}))
     else:
         _print(rows, str(record.get("run_id")))
     ctx.exit(ExitCode.GATE if short else ExitCode.PASSED)
@@ -100,10 +100,10 @@ def _own_floors(suite: LoadedSuite, workspace: Workspace, tests: Sequence[Mappin
 
     cases = make_plan(suite, RunSettings(), relative=workspace.relative).cases
     ran = {re.sub(r" #run\d+$", "", str(test.get("id"))) for test in tests}
-    held = sum(case.id in ran for case in cases)
-    if held < len(suite.tests):
-        told = f"that run has {held} of the suite's {len(suite.tests)} tests"
-        sys.stderr.write(f"note: {told}; the floors of its `coverage` are not checked\n")
+    covered = sum(case.id in ran for case in cases)
+    if covered < len(suite.tests):
+        reason = f"that run has {covered} of the suite's {len(suite.tests)} tests"
+        sys.stderr.write(f"note: {reason}; the floors of its `coverage` are not checked\n")
         return {}
     return suite.coverage
 
@@ -149,13 +149,13 @@ def _lists_by_server(suite: LoadedSuite, tools_from: str | None) -> dict[str, Se
 
 def _catalog_file(file: str) -> dict[str, Any]:
     hint = "write it with: mcptest tools --format json --output FILE"
-    told = read_json(file, hint=hint)
-    told = told.get("result", told) if isinstance(told, dict) else {"tools": told}
+    document = read_json(file, hint=hint)
+    document = document.get("result", document) if isinstance(document, dict) else {"tools": document}
     members = {"tools": "tools", "resources": "resources", "resourceTemplates": "templates", "prompts": "prompts"}
     found = {
-        name: [entry for entry in told[member] if isinstance(entry, dict)]
+        name: [entry for entry in document[member] if isinstance(entry, dict)]
         for member, name in members.items()
-        if isinstance(told.get(member), list)
+        if isinstance(document.get(member), list)
     }
     if not found:
         raise UsageError(f"`{file}` has no `tools`", hint=hint)

@@ -92,5 +92,5 @@ def _list_catalog(flags: Mapping[str, object]) -> Held:
     """List a server's catalog; a list that it does not return is not compared."""
     listed = listed_surface(flags)
     failed = {name.replace("resources/templates", "resourceTemplates") for name in listed.failed}
-    held = frozenset({"tools", "prompts", "resources", "resourceTemplates", "instructions"})
-    return {None: listed.surface}, held - failed, listed.redact
+    lists = frozenset({"tools", "prompts", "resources", "resourceTemplates", "instructions"})
+    return {None: listed.surface}, lists - failed, listed.redact

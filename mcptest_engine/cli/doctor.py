@@ -325,8 +325,8 @@ class _Printer:
             weak = ", ".join(f"{name} {score:.2f}" for name, score in tool.scores.items() if score < _WEAK)
             self._write(f"  {self._paint(code, mark)} {tool.tool:<{width}} {tool.score:.2f}  {weak}".rstrip())
             for found in tool.findings:
-                told = f"{found.rule} {RULES[found.rule].name}: {found.message}"
-                self._write(f"      {self._one_line(told, 400)}")
+                finding_text = f"{found.rule} {RULES[found.rule].name}: {found.message}"
+                self._write(f"      {self._one_line(finding_text, 400)}")
         counts = f"{quality.count(Weight.CRITICAL)} critical, {quality.count(Weight.WARNING)} warnings"
         self._write(f"  lowest {quality.min_score:.2f}, mean {quality.mean_score:.2f}, {counts}")
 
@@ -356,8 +356,8 @@ class _Printer:
 
     def _write(self, line: str) -> None:
         if self._text:
-            told = line.encode(self._encoding, "backslashreplace").decode(self._encoding)
-            sys.stdout.write(f"{told}\n")
+            printable = line.encode(self._encoding, "backslashreplace").decode(self._encoding)
+            sys.stdout.write(f"{printable}\n")
             sys.stdout.flush()
 
 

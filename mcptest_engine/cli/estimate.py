@@ -33,8 +33,13 @@ def show_estimate(suite: LoadedSuite, settings: RunSettings, workspace: Workspac
     if as_json:
         sums = {"cost_usd": cost.to_json(), "tokens": tokens.to_json()}
         unknown = any(one.unknown for one in found)
-        told = {"suite": suite.name, **sums, "complete": not unknown, "compositions": [one.to_json() for one in found]}
-        sys.stdout.write(json_text(told))
+        document = {
+            "suite": suite.name,
+            **sums,
+            "complete": not unknown,
+            "compositions": [one.to_json() for one in found],
+        }
+        sys.stdout.write(json_text(document))
     else:
         sys.stdout.write("".join(f"{line}\n" for line in _estimate_lines(suite.name, found, cost, tokens)))
     return ExitCode.PASSED if plan.cases or settings.selection.shard is not None else ExitCode.NO_TESTS

@@ -73,12 +73,12 @@ def _findings(file: str) -> tuple[dict[str, int], bytes]:
     hint = "write it with: mcptest security … --format json --output FILE"
     try:
         data = read_named_file(file)
-        told = load_json(data)
+        document = load_json(data)
     except OSError as wrong:
         raise UsageError(f"`{file}` cannot be read: {wrong.strerror or wrong}") from None
     except JsonFault as wrong:
         raise UsageError(f"`{file}` has no findings: {wrong}", hint=hint) from None
-    found = told.get("findings") if isinstance(told, dict) else None
+    found = document.get("findings") if isinstance(document, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("severity") in LEVELS for one in found):
         raise UsageError(f"`{file}` has no findings of `mcptest security`", hint=hint)
     return {level: sum(one["severity"] == level for one in found) for level in LEVELS}, data

@@ -40,8 +40,10 @@ def show_plan(suite: LoadedSuite, settings: RunSettings, workspace: Workspace, *
     found = list(planned_gradings(cases, models, PriceList(suite.prices), judge_of(None, suite.judge)))
     sums = sums_of(found, cases)
     if as_json:
-        told = redactor.redact({"suite": suite.name, "gradings": [one.to_json() for one in found], **sums.to_json()})
-        sys.stdout.write(json_text(told))
+        document = redactor.redact(
+            {"suite": suite.name, "gradings": [one.to_json() for one in found], **sums.to_json()}
+        )
+        sys.stdout.write(json_text(document))
     else:
         text = "".join(f"{line}\n" for line in _plan_lines(suite.name, found, sums))
         sys.stdout.write(redactor.redact_text(text))
@@ -66,8 +68,8 @@ def _plan_lines(suite: str, found: Sequence[PlannedGrading], sums: Sums) -> Iter
 def _grader(one: PlannedGrading) -> Iterator[str]:
     if one.scorer is not None:
         scorer = one.scorer
-        told = one_line(shlex.join(scorer.command), _SHOWN) if scorer.command else "not available in this build"
-        yield f"  scorer  {one_line(scorer.name)} ({one_line(scorer.type)}): {told}"
+        command = one_line(shlex.join(scorer.command), _SHOWN) if scorer.command else "not available in this build"
+        yield f"  scorer  {one_line(scorer.name)} ({one_line(scorer.type)}): {command}"
         if one.deferred is not None:
             yield f"          {one_line(f'deferred: {one.deferred}', _SHOWN)}"
         return

@@ -111,10 +111,10 @@ class FirstRun:
             if not number:
                 say("\nbetter arguments, found in the server's answers:")
             for better in changed:
-                told = ", ".join(
+                values = ", ".join(
                     f"{one_line(name, 60)} from {one_line(tool, 60)}" for name, tool in better.sources.items()
                 )
-                say(f"  {one_line(better.name, 100)}: {told}")
+                say(f"  {one_line(better.name, 100)}: {values}")
             if self._policy.max_calls == 0:
                 break
             rerun = [one for one in changed if one.test.tool is None or one.test.tool in reading]

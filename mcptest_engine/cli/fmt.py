@@ -42,7 +42,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
         name = one_line(str(path))
         try:
             text = _read_suite(path)
-            after, told, left = _formatted(text, form, path)
+            after, summary, left = _formatted(text, form, path)
         except SuiteError as broken:
             show_problems(broken.problems, running=False)
             is_refused = True
@@ -59,7 +59,7 @@ def command(ctx: click.Context, files: tuple[str, ...], form: str | None, is_che
         would_change = True
         if not is_check:
             _write(path, after)
-        sys.stdout.write(f"{name}: {'would be ' if is_check else ''}{told}\n")
+        sys.stdout.write(f"{name}: {'would be ' if is_check else ''}{summary}\n")
     ctx.exit(ExitCode.INVALID if is_refused else ExitCode.FAILED if is_check and would_change else ExitCode.PASSED)
 
 
@@ -73,8 +73,8 @@ def _formatted(text: str, form: str | None, path: Path) -> tuple[str, str, list[
     from mcptest_engine.suite.assertion_forms import with_assertions
 
     found = with_assertions(text, short=form == "short")
-    told = f"changed: the assertions in {counted(found.changed, 'place')} to the {form} form"
-    return found.text, told, [(one.line, one.reason) for one in found.left]
+    summary = f"changed: the assertions in {counted(found.changed, 'place')} to the {form} form"
+    return found.text, summary, [(one.line, one.reason) for one in found.left]
 
 
 def _read_suite(path: Path) -> str:

@@ -119,22 +119,22 @@ def suite(saved: str | None, **flags: object) -> None:
         found = scaffold_suite(catalog, target, options, redact=redact)
     else:
         after, found = scaffold_into(place.before, catalog, target, options, redact=redact)
-    told = [*notes, *found.notes]
+    all_notes = [*notes, *found.notes]
     answer: dict[str, Any] = {
         "suite": found.suite,
         "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in found.tools],
         "resources_scaffolded": found.resources_scaffolded,
         "prompts_scaffolded": found.prompts_scaffolded,
-        "notes": told,
+        "notes": all_notes,
     }
     if found.next_cursor is not None:
         answer["next_cursor"] = found.next_cursor
-    held = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
-    if held:
-        held.append("to run them: --allow TOOL, or --presumed for all that are presumed read-only")
-    held += _not_released(catalog, policy, "remove the `skip:` of its tests")
+    skipped = [f"held back: {tool.name}: {tool.held_back}" for tool in found.tools if tool.held_back is not None]
+    if skipped:
+        skipped.append("to run them: --allow TOOL, or --presumed for all that are presumed read-only")
+    skipped += _not_released(catalog, policy, "remove the `skip:` of its tests")
     answer = _warned(answer, found.warnings)
-    place.put(answer, _counts(found), after, lambda: _print_notes(told, held, found.warnings))
+    place.put(answer, _counts(found), after, lambda: _print_notes(all_notes, skipped, found.warnings))
 
 
 @group.command("conformance", short_help="checks of the protocol; no model is needed")
@@ -156,8 +156,8 @@ def conformance(saved: str | None, **flags: object) -> None:
         "checks_scaffolded": found.checks_scaffolded,
         "notes": [*notes, *found.notes],
     }
-    said = counted(found.checks_scaffolded, "check")
-    place.put(answer, said, found.into, lambda: _print_notes(answer["notes"], (), ()))
+    summary = counted(found.checks_scaffolded, "check")
+    place.put(answer, summary, found.into, lambda: _print_notes(answer["notes"], (), ()))
 
 
 @group.command("redteam", short_help="does a model obey hidden instructions?")
@@ -207,14 +207,17 @@ def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: di
     catalog, target, notes, redact = _learn(saved, flags, options)
     check_allowed(policy, {str(tool.get("name")) for tool in catalog.tools})
     found = scaffold(catalog, target, options, redact=redact, into=place.before)
-    told = [*notes, *found.notes]
-    answer: dict[str, Any] = {"suite": found.suite, "tools_covered": found.tools_covered, "notes": told}
+    all_notes = [*notes, *found.notes]
+    answer: dict[str, Any] = {"suite": found.suite, "tools_covered": found.tools_covered, "notes": all_notes}
     if found.next_cursor is not None:
         answer["next_cursor"] = found.next_cursor
     answer = _warned(answer, found.warnings)
-    held = _not_released(catalog, policy, "move it from `dry` to `allow` and remove the `skip:` of its case")
+    skipped = _not_released(catalog, policy, "move it from `dry` to `allow` and remove the `skip:` of its case")
     place.put(
-        answer, counted(found.tools_covered, "case"), found.into, lambda: _print_notes(told, held, found.warnings)
+        answer,
+        counted(found.tools_covered, "case"),
+        found.into,
+        lambda: _print_notes(all_notes, skipped, found.warnings),
     )
 
 
@@ -431,26 +434,26 @@ def _put(answer: Mapping[str, Any], form: str, output: str | None, said: str) ->
 
 def _counts(found: Scaffold) -> str:
     tests = sum(tool.tests_generated for tool in found.tools)
-    told = [f"{counted(tests, 'test')} of {counted(len(found.tools), 'tool')}"] if tests else []
-    told += [counted(found.resources_scaffolded, "resource")] if found.resources_scaffolded else []
-    told += [counted(found.prompts_scaffolded, "prompt")] if found.prompts_scaffolded else []
-    return ", ".join(told) or "1 test"
+    counts = [f"{counted(tests, 'test')} of {counted(len(found.tools), 'tool')}"] if tests else []
+    counts += [counted(found.resources_scaffolded, "resource")] if found.resources_scaffolded else []
+    counts += [counted(found.prompts_scaffolded, "prompt")] if found.prompts_scaffolded else []
+    return ", ".join(counts) or "1 test"
 
 
 def _warned(answer: dict[str, Any], warnings: Iterable[Finding]) -> dict[str, Any]:
     """Add `warnings` to the answer when there are any."""
     from mcptest_engine.safety.findings import warning_json
 
-    told = [warning_json(finding) for finding in warnings]
-    return {**answer, "warnings": told} if told else answer
+    members = [warning_json(finding) for finding in warnings]
+    return {**answer, "warnings": members} if members else answer
 
 
-def _print_notes(notes: Iterable[str], held: Iterable[str], warnings: Iterable[Finding]) -> None:
+def _print_notes(notes: Iterable[str], skipped: Iterable[str], warnings: Iterable[Finding]) -> None:
     from mcptest_engine.core.sanitise import one_line
 
     for note in notes:
         _say(f"note: {one_line(note)}")
-    for line in held:
+    for line in skipped:
         _say(one_line(line))
     for finding in warnings:
         _say(f"warning: {one_line(finding.tool, 80)}: {finding.rule} {finding.summary}")

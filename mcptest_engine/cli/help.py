@@ -64,20 +64,20 @@ def _matchers() -> Iterator[tuple[str, str]]:
 
     from mcptest_engine.suite.schema import schema_text
 
-    for name, told in json.loads(schema_text())["$defs"]["Matcher"]["properties"].items():
-        yield name, told["description"]
+    for name, schema in json.loads(schema_text())["$defs"]["Matcher"]["properties"].items():
+        yield name, schema["description"]
 
 
 def _reporters() -> Iterator[tuple[str, str]]:
     from mcptest_engine.reporting.registry import FORMATS
 
-    for name, told in FORMATS.items():
-        yield name, told.summary
+    for name, reporter in FORMATS.items():
+        yield name, reporter.summary
 
 
 def _exit_codes() -> Iterator[tuple[str, str]]:
-    for code, told in _CODES.items():
-        yield str(code.value), told
+    for code, meaning in _CODES.items():
+        yield str(code.value), meaning
 
 
 TOPICS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {

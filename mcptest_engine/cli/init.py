@@ -224,13 +224,13 @@ def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict
     """Require that a person sees and accepts a server from a file before it is started. Raises: UsageError, click.Abort."""
     from mcptest_engine.core.sanitise import one_line
 
-    told = f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}"
+    shown = f"{one_line(server.name, 80)}: {one_line(server.shown, 300)}"
     if person.asks:
-        if not person.agrees(f"`{path}` names {told}\nstart it, or send requests to it?", default=False):
+        if not person.agrees(f"`{path}` names {shown}\nstart it, or send requests to it?", default=False):
             sys.stderr.write("nothing was started\n")
             raise click.Abort
     elif not flags["yes"]:
-        raise UsageError(f"nothing was started: `{path}` names {told}", hint="start it with --yes")
+        raise UsageError(f"nothing was started: `{path}` names {shown}", hint="start it with --yes")
 
 
 def _write_all(ctx: click.Context, flags: dict[str, Any], person: _Person, policy: ExecutionPolicy) -> int:
@@ -294,8 +294,8 @@ class _Person:
 
     def answer(self, question: str, default: str = "") -> str:
         """What the person typed, `default` for an empty line. Raises: click.Abort at the end of input."""
-        told = f" [{default}]" if default else ""
-        sys.stderr.write(f"{question}{told}: ")
+        suffix = f" [{default}]" if default else ""
+        sys.stderr.write(f"{question}{suffix}: ")
         sys.stderr.flush()
         line = sys.stdin.readline()
         if not line:
@@ -307,12 +307,12 @@ class _Person:
         """Whether the person agrees; `default` for an empty line, false when nobody can be asked."""
         both = "Y/n" if default else "y/N"
         while self.asks:
-            said = self.answer(question, both)
-            if said == both:
+            typed = self.answer(question, both)
+            if typed == both:
                 return default
-            if said.lower() in ("y", "yes"):
+            if typed.lower() in ("y", "yes"):
                 return True
-            if said.lower() in ("n", "no"):
+            if typed.lower() in ("n", "no"):
                 return False
             sys.stderr.write("  y or n\n")
         return False
@@ -334,11 +334,11 @@ def _choose_server(person: _Person) -> Chosen:
         sys.stderr.write(f"  {number}  {one_line(what, 90)}  ({one_line(source, 90)})\n")
     question = "a number, a command or a URL" if offers else 'a command such as "python server.py", or a URL'
     while True:
-        said = person.answer(question, "1" if offers else "")
-        if not said:
+        typed = person.answer(question, "1" if offers else "")
+        if not typed:
             continue
         try:
-            return parse_choice(said, offers)
+            return parse_choice(typed, offers)
         except UsageError as wrong:
             sys.stderr.write(
                 f"  {one_line(wrong.message)}" + (f": {one_line(wrong.hint)}" if wrong.hint else "") + "\n"
@@ -353,10 +353,10 @@ def _choose_output(person: _Person, *, force: bool) -> Path:
         (name for name in ("mcptest.yml", "first.yml", "generated.yml") if force or not _taken(Path(name))), ""
     )
     while True:
-        said = person.answer("write it to", default)
-        if not said:
+        typed = person.answer("write it to", default)
+        if not typed:
             continue
-        output = Path(said)
+        output = Path(typed)
         if output.suffix not in (".yml", ".yaml"):
             sys.stderr.write("  a suite ends in .yml or .yaml\n")
         elif _taken(output) and not force:
@@ -373,21 +373,21 @@ def _with_presumed(
     from mcptest_engine.safety.execution_policy import Decision, Purpose
     from mcptest_engine.safety.tool_classes import classify
 
-    named, held = _named_tools(flags), []
+    named, skipped = _named_tools(flags), []
     for tool in catalog.tools:
         name = str(tool.get("name"))
         decision = policy.decide_tool(name, classify(tool), Purpose.GENERATE)
         if decision is Decision.GENERATE_ONLY and (named is None or name in named):
-            held.append((name, classify(tool)))
-    presumed = [name for name, tool_class in held if tool_class is ToolClass.READ_ONLY_PRESUMED]
+            skipped.append((name, classify(tool)))
+    presumed = [name for name, tool_class in skipped if tool_class is ToolClass.READ_ONLY_PRESUMED]
     if not presumed:
         return policy
     sys.stderr.write("these tools do not declare that they are read-only:\n")
-    for name, tool_class in held[:_HELD_SHOWN]:
+    for name, tool_class in skipped[:_HELD_SHOWN]:
         sys.stderr.write(f"  {one_line(name, 60)}: {tool_class.described}\n")
-    if len(held) > _HELD_SHOWN:
-        sys.stderr.write(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}\n")
-    question = f"also call those that are presumed read-only, {len(presumed)} of {len(held)}?"
+    if len(skipped) > _HELD_SHOWN:
+        sys.stderr.write(f"  and {counted(len(skipped) - _HELD_SHOWN, 'more tool')}\n")
+    question = f"also call those that are presumed read-only, {len(presumed)} of {len(skipped)}?"
     return replace(policy, presumed=True) if person.agrees(question, default=False) else policy
 
 
@@ -536,15 +536,15 @@ def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catal
     counts += [(found.resources_scaffolded, "resource"), (found.prompts_scaffolded, "prompt")]
     parts = ", ".join(counted(number, word) for number, word in counts if number)
     say(f"wrote {one_line(str(output), 200)}: tests for {parts} of {name}")
-    held = [tool for tool in found.tools if tool.held_back is not None and not tool.single_call]
-    if held:
+    skipped = [tool for tool in found.tools if tool.held_back is not None and not tool.single_call]
+    if skipped:
         say("held back until you have checked them and removed their `skip:`:")
-        for tool in held[:_HELD_SHOWN]:
+        for tool in skipped[:_HELD_SHOWN]:
             say(f"  {one_line(tool.name, 60)}: {one_line(tool.held_back or '', 160)}")
-        if len(held) > _HELD_SHOWN:
-            say(f"  and {counted(len(held) - _HELD_SHOWN, 'more tool')}")
+        if len(skipped) > _HELD_SHOWN:
+            say(f"  and {counted(len(skipped) - _HELD_SHOWN, 'more tool')}")
         say("or allow them: --allow TOOL for one, --presumed for all that are presumed read-only")
-        if any(tool.tool_class is ToolClass.DESTRUCTIVE for tool in held):
+        if any(tool.tool_class is ToolClass.DESTRUCTIVE for tool in skipped):
             say(
                 "a destructive tool also needs --execute-destructive, and --yes or --run: it is called once, by "
                 "this run"

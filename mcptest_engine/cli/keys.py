@@ -73,14 +73,14 @@ class Keys:
 
     def _sequence(self) -> str:
         """The characters that follow an escape at once belong to its sequence; without them it is the key."""
-        told = ""
+        rest = ""
         while select.select([self._descriptor], [], [], _REST_SECONDS)[0]:
             byte = self._byte()
             if byte == b"":
                 return END
-            told += byte.decode("latin-1")
-            if (len(told) > 1 and told[-1].isalpha()) or told[-1] == "~" or (len(told) == 1 and told not in "[O"):
-                return _SEQUENCES.get(told, "")
+            rest += byte.decode("latin-1")
+            if (len(rest) > 1 and rest[-1].isalpha()) or rest[-1] == "~" or (len(rest) == 1 and rest not in "[O"):
+                return _SEQUENCES.get(rest, "")
         return ESCAPE
 
 

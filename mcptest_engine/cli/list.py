@@ -185,10 +185,10 @@ def _print_table(suite: LoadedSuite, plan: Plan) -> None:
             call = one_line(redact(case.body.call_text(case)))
             write(f"  {one_line(case.name):<{width}}  {call}{one_line(redact(_notes(case)))}\n")
             program = _program_of(case)
-            told = case.subject is not None or (program is not None and id(program) in drawn)
-            if case.description and not told:
+            is_shown = case.subject is not None or (program is not None and id(program) in drawn)
+            if case.description and not is_shown:
                 write(f"    {one_line(redact(case.description))}\n")
-            if program is not None and not told:
+            if program is not None and not is_shown:
                 drawn.add(id(program))
                 write("".join(f"    {one_line(redact(line))}\n" for line in _node_lines(program)))
     for warning in plan.warnings:

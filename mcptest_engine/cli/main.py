@@ -226,8 +226,8 @@ def _bug() -> int:
     from mcptest_engine.suite.secrets import inherited_secrets
 
     # The text of an exception may quote a server.
-    told = Redactor(inherited_secrets(os.environ)).redact_text(traceback.format_exc())
-    _say(sanitise(told).rstrip("\n"))
+    trace = Redactor(inherited_secrets(os.environ)).redact_text(traceback.format_exc())
+    _say(sanitise(trace).rstrip("\n"))
     _say(f"this is a bug in mcptest {__version__}, not in your suite or server; please report it with the lines above")
     return ExitCode.FAILED
 

@@ -105,8 +105,8 @@ def _install(root: Path, path: Path | None, *, enable_writes: bool, allow_env: t
 
     workspace = find_workspace(root.absolute()).root
     done = install(workspace, path, writes_enabled=enable_writes, allowed_env=allow_env)
-    said = "wrote" if done.changed else "nothing to change in"
-    sys.stdout.write(f"{said} {one_line(os.path.relpath(done.path))}\n")
+    action = "wrote" if done.changed else "nothing to change in"
+    sys.stdout.write(f"{action} {one_line(os.path.relpath(done.path))}\n")
     if done.backup is not None:
         sys.stdout.write(f"the previous text is saved in {one_line(os.path.relpath(done.backup))}\n")
     allowed = "the tools that only read; --enable-writes adds those that run tests"

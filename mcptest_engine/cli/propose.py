@@ -160,15 +160,15 @@ def _proposed(
 def _print_json(proposed: Proposed, block: str, notes: Sequence[str], warnings: Sequence[Finding]) -> None:
     from mcptest_engine.safety.findings import warning_json
 
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "test": block,
         "excluded_volatile": list(proposed.excluded_volatile),
         "calls_made": proposed.calls_made,
         "notes": list(notes),
     }
     if warnings:
-        told["warnings"] = [warning_json(finding) for finding in warnings]
-    sys.stdout.write(json_text(told))
+        document["warnings"] = [warning_json(finding) for finding in warnings]
+    sys.stdout.write(json_text(document))
 
 
 def _print_proposal(proposed: Proposed, notes: Sequence[str], warnings: Sequence[Finding]) -> None:
@@ -377,10 +377,10 @@ class _SuiteChange:
     def _data(self) -> bytes:
         return self.placed.text.encode("utf-8")
 
-    def _say(self, told: str) -> None:
+    def _say(self, what: str) -> None:
         from mcptest_engine.core.sanitise import one_line
 
-        sys.stderr.write(f"{one_line(str(self.path))} {told}\n")
+        sys.stderr.write(f"{one_line(str(self.path))} {what}\n")
 
 
 def _text_of(data: bytes) -> str:
@@ -402,13 +402,13 @@ def _prompt_for_answer(question: str) -> str:
             sys.stderr.write(f"{one_line(question, 400)} ([a]ccept, [k]eep, [n]o) [no]: ")
             sys.stderr.flush()
             line = sys.stdin.readline()
-            said = line.strip().lower()
+            typed = line.strip().lower()
             if not line:
                 raise click.Abort
-            if not said:
+            if not typed:
                 return "no"
             for answer in _ANSWERS:
-                if said in (answer, answer[0]):
+                if typed in (answer, answer[0]):
                     return answer
             sys.stderr.write("answer with accept, keep or no, or the first letter\n")
     except (KeyboardInterrupt, click.Abort):

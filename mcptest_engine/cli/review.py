@@ -240,10 +240,10 @@ def _alike(flags: Mapping[str, Any], items: Sequence[ReviewItem]) -> list[Review
 
 def _print_left(left: int) -> None:
     if left:
-        told = "loosens a test, looks volatile or needs arguments"
+        reason = "loosens a test, looks volatile or needs arguments"
         if left > 1:
-            told = "loosen a test, look volatile or need arguments"
-        sys.stderr.write(f"{counted(left, 'item')} left: {told}; --loosening takes them too\n")
+            reason = "loosen a test, look volatile or need arguments"
+        sys.stderr.write(f"{counted(left, 'item')} left: {reason}; --loosening takes them too\n")
 
 
 def _items_named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[ReviewItem]:
@@ -255,8 +255,8 @@ def _items_named(words: Sequence[str], items: Sequence[ReviewItem]) -> list[Revi
             hint = did_you_mean(word, [item.id for item in items]) or "`mcptest review --list` shows the open items"
             raise UsageError(f"no open item has the id `{word}`", hint=hint)
         if len({item.id for item in meant}) > 1:
-            told = ", ".join(f"`{item.id}`" for item in meant[:4])
-            raise UsageError(f"`{word}` is ambiguous: {told}", hint="write more of the id")
+            ids = ", ".join(f"`{item.id}`" for item in meant[:4])
+            raise UsageError(f"`{word}` is ambiguous: {ids}", hint="write more of the id")
         found[meant[0].id] = meant[0]
     return list(found.values())
 

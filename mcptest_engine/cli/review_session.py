@@ -148,8 +148,8 @@ class _Session:
         if item.id in self._decided:
             lines.append(self._paint("1", f"  {_WORDS[self._decided[item.id][0]]}; decide again, or u"))
         left, files = len(self._left()), self._files()
-        told = f"; writes {', '.join(files)} at the end" if files else ""
-        lines += ["", *self._painted("2", f"{left} left{told}", inner=2)]
+        suffix = f"; writes {', '.join(files)} at the end" if files else ""
+        lines += ["", *self._painted("2", f"{left} left{suffix}", inner=2)]
         lines += [self._paint("2", line) for line in _in_rows((*_KEYS, "? more"))]
         self._say("\n".join(lines))
 
@@ -164,12 +164,12 @@ class _Session:
 
     def _info(self) -> None:
         item = self._item
-        told = [
+        facts = [
             f"id        {item.id} ({short_ids(self._items)[item.id]} is enough)",
             f"from      {one_line(item.source)} {one_line(item.origin)}",
             *(f"test      {one_line(name)}" for name in item.tests),
         ]
-        lines = (one for line in (*told, *item_notes(item)) for one in _folded(f"  {line}", 12))
+        lines = (one for line in (*facts, *item_notes(item)) for one in _folded(f"  {line}", 12))
         self._say("\n".join(lines))
 
     def _decide(self, items: Sequence[ReviewItem], choice: Choice) -> None:
@@ -294,8 +294,8 @@ class _Session:
             if answer not in ("q", ESCAPE, END):
                 self._show()
                 return False
-        told = "" if self._has_written else "; nothing was written"
-        self._say(f"{counted(len(self._items), 'item')} left as before{told}")
+        suffix = "" if self._has_written else "; nothing was written"
+        self._say(f"{counted(len(self._items), 'item')} left as before{suffix}")
         return True
 
     def _write(self) -> None:

@@ -232,10 +232,10 @@ def _baseline(
     ]
     new = [one.accepted for one, before in zip(made, found, strict=True) if one.accepted and not before.accepted]
     if new:
-        kept = [one for one in acceptances if one.expires >= today]
+        unexpired = [one for one in acceptances if one.expires >= today]
         try:
             make_directory(path.parent)
-            write_atomic(path, dump_acceptances([*kept, *new]).encode())
+            write_atomic(path, dump_acceptances([*unexpired, *new]).encode())
         except OSError as wrong:
             raise McptestError(f"`{FILE}` was not written: {wrong.strerror or wrong}") from None
     click.echo(f"{counted(len(new), 'finding')} accepted until {expires} in {FILE}", err=True)
@@ -340,12 +340,12 @@ def _findings_text(
     accepted = sum(one.accepted is not None for one in found)
     found = [one for one in found if one.accepted is None]
     checked = _checked(surfaces)
-    held = ", ".join(counted(number, what[:-1]) for what, number in checked.items() if number) or "no tools"
+    summary = ", ".join(counted(number, what[:-1]) for what, number in checked.items() if number) or "no tools"
     if any(surface.instructions for surface in surfaces.values()):
-        held += ", server instructions"
-    held += f" checked, {counted(accepted, 'finding')} accepted" if accepted else " checked"
+        summary += ", server instructions"
+    summary += f" checked, {counted(accepted, 'finding')} accepted" if accepted else " checked"
     if not found:
-        return f"nothing found: {held}\n"
+        return f"nothing found: {summary}\n"
     grave = [one for one in found if _rank(one) <= LEVELS.index("medium")]
     lines: list[str] = []
     for owner in dict.fromkeys(map(_owner, grave)):
@@ -356,7 +356,7 @@ def _findings_text(
         lines.append("")
     lines += _gathered([one for one in found if one not in grave], paint)
     counts = ", ".join(f"{number} {level}" for level, number in _counts(found).items() if number)
-    lines.append(f"{counted(len(found), 'finding')} ({counts}): {held}")
+    lines.append(f"{counted(len(found), 'finding')} ({counts}): {summary}")
     return "\n".join(lines) + "\n"
 
 

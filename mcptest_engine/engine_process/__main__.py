@@ -1,4 +1,4 @@
-"""The process: its descriptors, its signals, and its end, which leaves no server behind, whatever ends it."""
+"""Starts and ends the process: its descriptors and signals, and an end that leaves no server behind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mcptest_engine.engine_process.protocol import Lines, Output
 from mcptest_engine.engine_process.service import Service
 
 POLITE_SECONDS = 0.45
-"""How long the servers may take to go when the process ends; what is left of them then is killed."""
+"""How long the servers may take to exit when the process ends; the others are killed."""
 LAST_SECONDS = 0.3
-"""How long it may take after that to keep what a run that was cut short has found."""
+"""How long an interrupted run may take after that to save its results."""
 _STUCK_SECONDS = 3.0
 _READ_BYTES = 256 * 1024
 
@@ -28,7 +28,8 @@ def main() -> None:
     import gc
 
     survive_stray_signals()
-    gc.set_threshold(100_000, 20, 100)  # records and catalogs live long, and nothing that runs often makes cycles
+    # records and catalogs live long, and hardly any frequent object is part of a cycle
+    gc.set_threshold(100_000, 20, 100)
     threading.Thread(target=_outlive, args=(commands,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(commands, lines))
@@ -36,7 +37,7 @@ def main() -> None:
 
 
 def leave(code: int) -> None:
-    """End now: kill whatever is left of the servers, and wait neither for threads nor for the interpreter to be taken apart."""
+    """Exit now: kill the remaining servers, and wait neither for threads nor for the interpreter's cleanup."""
     import atexit
 
     atexit._run_exitfuncs()
@@ -46,7 +47,7 @@ def leave(code: int) -> None:
 
 
 def _own_descriptors() -> tuple[int, int]:
-    """Stdin and stdout under other numbers, that nobody but the protocol reads or writes them; descriptor 1 is stderr then."""
+    """Move stdin and stdout to other descriptors, so that only the protocol uses them; descriptor 1 becomes stderr."""
     commands, lines = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -77,11 +78,11 @@ async def _serve(commands: int, lines: int) -> None:
         kill_all()
         await asyncio.wait((closing,), timeout=LAST_SECONDS)
     output.finish()
-    leave(0)  # not by way of `asyncio.run`, which would wait for what still hangs
+    leave(0)  # not `asyncio.run`, which would wait for tasks that still hang
 
 
 def _read(descriptor: int, service: Service, over: asyncio.Event) -> None:
-    """Hand every line to the service as it comes; the end of the input ends the process."""
+    """Pass every line to the service as it arrives; the end of the input ends the process."""
     loop, lines = asyncio.get_running_loop(), Lines()
 
     def ready() -> None:
@@ -99,15 +100,15 @@ def _read(descriptor: int, service: Service, over: asyncio.Event) -> None:
 
     try:
         loop.add_reader(descriptor, ready)
-    except PermissionError:  # a file, which is always ready and which the loop cannot watch
+    except PermissionError:  # a file, which is always readable and which the loop cannot watch
         while not over.is_set():
             ready()
 
 
 def _outlive(commands: int) -> None:
-    """End the process when its input is gone and the loop, stuck in something, does not notice."""
+    """End the process when its input has ended and the loop is blocked and does not notice."""
     poll = select.poll()
-    poll.register(commands, 0)  # a hang-up is told unasked
+    poll.register(commands, 0)  # poll reports a hang-up without being asked
     while not any(happened & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, happened in poll.poll()):
         pass
     threading.Event().wait(_STUCK_SECONDS)

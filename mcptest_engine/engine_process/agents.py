@@ -1,4 +1,4 @@
-"""What agents did here, for a list of it; and one run of theirs, with the tests that did not pass."""
+"""What agents did in this workspace: the list, and one run with the tests that did not pass."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 MOST_NEWEST = 100_000
 MOST_TESTS = 30
-"""Of the tests that did not pass."""
+"""The most failed and inconclusive tests in an answer."""
 MOST_NAMES = 200
-"""Of those that did."""
+"""The most names of passed tests in an answer."""
 MOST_VERDICTS = 5_000
 LARGEST_RECORD = 64 * 1024 * 1024
 _BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)
 
 
 class Agents:
-    """One workspace's activity. Questions wait for each other: what one has read, the next need not read."""
+    """One workspace's activity. Requests wait for each other: what one has read, the next need not read."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -51,10 +51,9 @@ class Agents:
         return {"rows": rows, "more": more}
 
     async def run(self, run_id: str) -> dict[str, Any]:
-        """`{record, tests, left_out, others}`: the record without its tests; those that failed or are inconclusive, as events
-        tell them; how many of these are too many; and (verdict, name) of the others.
-
-        Raises: Refused for what cannot be read.
+        """`{record, tests, left_out, others}`: the record without its tests; the failed and inconclusive ones, as in events;
+        how many of these are left out; and (verdict, name) of the others.
+        Raises: Refused for a record that cannot be read.
         """
         if not is_ulid(run_id):
             raise Refused("this row is not a run's id", kind="protocol")
@@ -62,9 +61,8 @@ class Agents:
         return await asyncio.to_thread(_run, workspace, workspace.runs_dir / f"{run_id}.json")
 
     async def verdicts(self, run_id: str) -> dict[str, Any]:
-        """`{run_id, results}`: what each test came to, as events tell it; none when the suite is not the text that was run.
-
-        Raises: Refused for what cannot be read.
+        """`{run_id, results}`: the results as in events; none when the suite is not the text that was run.
+        Raises: Refused for a record that cannot be read.
         """
         if not is_ulid(run_id):
             raise Refused("this row is not a run's id", kind="protocol")
@@ -78,7 +76,7 @@ def _verdicts(workspace: Workspace, path: Path) -> list[dict[str, Any]]:
     suite = workspace.root / record.suite.path
     try:
         is_same = hashlib.sha256(suite.read_bytes()).hexdigest() == record.suite.sha256
-    except OSError:  # taken away since
+    except OSError:  # removed since
         is_same = False
     return [result_shown(test) for test in record.tests[:MOST_VERDICTS]] if is_same else []
 

@@ -1,7 +1,7 @@
 """Servers that a person browses: connected on request, listed, and called by hand.
 
-Each is one task that opens the session, waits for its end and closes it; calls are tasks of their own, so that one which
-hangs holds up nobody. The surprising thing: nothing is asked of a server that it did not say it can do.
+One task for each opens the session, waits for its end and closes it. Calls are tasks of their own, so that one which hangs
+holds up nothing. A server is only asked for what it declares.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FOREVER = 24 * 3600.0
 
 
 class Opened(NamedTuple):
-    """A session for whoever asks more of it than one request; `told` is which server it is, as the user interface said."""
+    """A session for several requests; `told` identifies the server, as the user interface named it."""
 
     told: Mapping[str, Any]
     session: Session
@@ -52,7 +52,7 @@ class Opened(NamedTuple):
 
 
 class Browsing:
-    """The browsed servers, by the key that the user interface gave each."""
+    """The browsed servers, by the key of the user interface."""
 
     def __init__(
         self, surroundings: Surroundings, send: Send, results: Results, traffic: Callable[[], TrafficLog]
@@ -62,8 +62,7 @@ class Browsing:
         self._told: dict[str, Mapping[str, Any]] = {}
 
     async def connect(self, key: str, told: Mapping[str, object]) -> None:
-        """Begin to connect; events report the progress. A session under this key is closed first.
-
+        """Begin to connect; events report the progress. A session with this key is closed first.
         Raises: Refused for a target that names no server.
         """
         from mcptest_engine.engine_process.targets import target_of
@@ -74,38 +73,38 @@ class Browsing:
         self._open[key] = _Browsed(key, target, self._send, self._traffic(), partial(self._remember, told, target))
 
     async def _remember(self, told: Mapping[str, object], target: Target, catalog: Mapping[str, object]) -> None:
-        """Write what a server of a suite lists, for the editor."""
+        """Store the lists of a suite's server, for the editor."""
         if "suite" in told:
             suite = self._surroundings.absolute(str(told["suite"]))
             await self._surroundings.remember_catalog(suite, target.spec.name, target.shown, catalog, self._send)
 
     async def disconnect(self, key: str) -> None:
-        """End the session; nothing happens when there is none."""
+        """End the session, if there is one."""
         browsed = self._open.pop(key, None)
         if browsed is not None:
             await browsed.close()
 
     async def restart(self, key: str) -> None:
-        """End the session and open another, with the suite as it is now."""
+        """End the session and open another, with the current suite."""
         if key not in self._told:
             raise Refused("this server was never connected", kind="gone")
         await self.connect(key, self._told[key])
 
     async def catalog(self, key: str, *, refresh: bool) -> dict[str, Any]:
-        """All that the server offers. Raises: Refused when it is not connected."""
+        """Everything that the server offers. Raises: Refused when it is not connected."""
         return await self._of(key).catalog(refresh=refresh)
 
     async def call(
         self, key: str, method: str, params: Mapping[str, object] | None, timeout_seconds: float | None
     ) -> dict[str, Any]:
-        """Make one request. Raises: Refused when the server is not connected or gives no answer."""
+        """Make one request. Raises: Refused when the server is not connected or does not answer."""
         called = await self._of(key).call(method, params, timeout_seconds)
         called["id"] = self._results.keep_answer(called["answer"], called["size"])
         called["answer"] = pruned(called["answer"])
         return called
 
     async def opened(self, key: str) -> Opened:
-        """The session under this key, once it is open. Raises: Refused when it is not connected, or as the opening came out."""
+        """The session with this key, once it is open. Raises: Refused when it is not connected, or could not be opened."""
         return await self._of(key).opened(self._told[key])
 
     async def close(self) -> None:
@@ -212,7 +211,7 @@ class _Browsed:
             self._send_state("closed")
 
     def _given_up(self, life: asyncio.Future[None]) -> None:
-        """Tell that it was ended before it was ready; it may not even have begun."""
+        """Report that it was ended before it was ready; it may not even have begun."""
         if life.cancelled() and not self._opened.done():
             self._failed(Refused("disconnected before it was ready", kind="gone"), state="closed")
 
@@ -243,7 +242,7 @@ class _Browsed:
         )
 
     async def _session(self) -> Session:
-        """The session, once it is open. Raises: Refused as the opening came out."""
+        """The session, once it is open. Raises: Refused when it could not be opened."""
         return await asyncio.shield(self._opened)
 
     def _failed(self, refused: Refused, *, state: str = "failed") -> None:
@@ -253,7 +252,7 @@ class _Browsed:
 
     def _fail(self, refused: Refused) -> None:
         self._opened.set_exception(refused)
-        self._opened.exception()  # looked at: nobody need ask for it
+        self._opened.exception()  # read here, so that asyncio does not log it
 
     def _refused(self, error: ServerError) -> Refused:
         from mcptest_engine.core.errors import CallTimeout
@@ -320,7 +319,7 @@ class _Browsed:
 
 
 def _news(notifications: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
-    """{"lists": […], "updated": [URIs]}, each once; {} without any."""
+    """{"lists": […], "updated": [URIs]}, without repetition; {} for nothing."""
     lists: dict[str, None] = {}
     updated: dict[str, None] = {}
     for message in notifications:
@@ -336,9 +335,9 @@ def _news(notifications: Sequence[Mapping[str, object]]) -> dict[str, list[str]]
 
 
 def _warnings(tools: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
-    """What is suspicious in the words that the server gives its tools, at most `MOST_WARNINGS`.
+    """The findings about the tools' texts, at most `MOST_WARNINGS`.
 
-    A rule that trips over what a stranger wrote costs that one tool its check, and is told; never the catalog.
+    A rule that fails on a server's text costs that tool its check, and is reported; never the catalog.
     """
     from mcptest_engine.safety.poisoning import description_warnings
 

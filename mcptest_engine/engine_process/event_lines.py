@@ -1,7 +1,7 @@
-"""The engine's events as lines: what a screen needs to follow a run, and no more.
+"""The engine's events as lines: what a screen needs to follow a run.
 
-Nothing here redacts: whatever the engine tells has passed the run's own redaction. Requests and outputs stay behind, for
-whoever asks for the detail of a test.
+Nothing here redacts: the engine's events are redacted by the run. Requests and outputs are left out; the detail of a test has
+them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 MOST_TOOLS = 20
-"""Of the calls that a model asks for in one turn."""
+"""The most calls of a model's turn in an event."""
 MOST_HOOKS = 200
-"""Of a record's hooks; each was told when it ended."""
+"""The most hooks of a record in an event; each had its own event when it ended."""
 
 
 class RunEventLines:
-    """The listener of one run; `run` is the key that the user interface gave it."""
+    """The listener of one run; `run` is its key in the user interface."""
 
     def __init__(self, send: Send, results: Results, *, run: str, path: Path, root: Path) -> None:
         self._send, self._results = send, results
@@ -92,7 +92,7 @@ class RunEventLines:
             case ServerStarting() | ServerReady() | ServerFailed():
                 self._send({"event": "server.state", "run": self._run, "path": self._path, **server_state(event)})
             case _:
-                pass  # the record is told when it is saved
+                pass  # sent when the record is saved
 
     def _started(self, event: RunStarted) -> None:
         self._run_id = event.run_id
@@ -134,7 +134,7 @@ def server_event_lines(send: Send, *, path: Path) -> Callable[[Event], None]:
 
 
 def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str, Any]:
-    """What happened to a server, as the members of a `server.state` event."""
+    """A server's state, as the members of a `server.state` event."""
     match event:
         case ServerStarting(server=server):
             return {"server": server, "state": "starting"}
@@ -174,7 +174,7 @@ def turn_shown(event: AgentTurn) -> dict[str, Any]:
 
 
 def hook_shown(hook: HookResult) -> dict[str, Any]:
-    """A hook's result, of its output the end."""
+    """A hook's result, with the end of its output."""
     shown = hook.to_json()
     for name in ("command", "message"):
         if name in shown:
@@ -185,7 +185,7 @@ def hook_shown(hook: HookResult) -> dict[str, Any]:
 
 
 def result_shown(result: TestResult) -> dict[str, Any]:
-    """A result without its request and output, and without those of its `verify` steps; long texts are clipped."""
+    """A result without its request and output, and without those of its `verify` steps; long texts are cut."""
     shown = result.to_json()
     del shown["request"], shown["output"]
     if "verify" in shown:
@@ -217,7 +217,7 @@ def result_shown(result: TestResult) -> dict[str, Any]:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """An assertion or set with its texts clipped; what is short, as nearly all is, is left alone."""
+    """An assertion or set with its texts cut; short ones, which nearly all are, are returned unchanged."""
     if "set" in row:
         row["set"]["assertions"] = [_row(inner) for inner in row["set"]["assertions"]]
         if "message" in row:
@@ -243,10 +243,8 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_shown(record: RunRecord) -> dict[str, Any]:
-    """The record without its tests; the floors of its coverage that were missed and the limits of effects that were exceeded
-    are `gates`, each {"about": "effects" or "coverage", "message"}.
-
-    Of many hooks it has those of the whole run, and those that failed.
+    """The record without its tests; `gates` are the missed floors of its coverage and the exceeded limits of effects, each
+    {"about": "effects" or "coverage", "message"}. Of many hooks, it has those of the whole run and the failed ones.
     """
     shown = record.with_tests(()).to_json()
     shown["totals"] = record.totals.to_json()

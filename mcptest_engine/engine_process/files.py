@@ -1,4 +1,4 @@
-"""Suites found below folders, and files watched for a change of content."""
+"""Finds suites below folders, and watches files for a change of content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_FOLDERS = 20_000
 DEEPEST = 12
 MOST_ALTERNATIVES = 1_000
 STEP_MS = 50
-LOOK_MS = 2_000  # each look wakes a process that may idle all day
+LOOK_MS = 2_000  # each check wakes a process that may idle all day
 _HEAD_BYTES = 256 * 1024
 _NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP})
 _SERVERS = ("servers", "scorers", "judge", "imports")
@@ -70,9 +70,9 @@ def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = Fa
 
 
 def match_suites(pattern: str, start_dir: Path) -> list[str]:
-    """The suites that a pattern such as `servers/**/*.yml` matches, and those below folders that it matches: absolute paths.
+    """The suites that a pattern such as `servers/**/*.yml` matches, and those below matching folders: absolute paths.
 
-    What `find_suites` leaves out `**` leaves out too, and folders on the way that cannot be read are among the suites.
+    `**` leaves out what `find_suites` leaves out, and unreadable folders on the way are among the suites.
     """
     parts = [part for part in pattern.split("/") if part]
     found = _match("/" if pattern.startswith("/") else str(start_dir), parts)
@@ -83,7 +83,7 @@ def match_suites(pattern: str, start_dir: Path) -> list[str]:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """A pattern with `{a,b}` as the patterns that it stands for, as in a shell; as it is where they would be too many."""
+    """Expand `{a,b}` in a pattern, as in a shell; unchanged when that gives too many."""
     found, left = [], [pattern]
     while left:
         one = left.pop()
@@ -95,12 +95,12 @@ def alternatives(pattern: str) -> list[str]:
             left += (f"{one[: braces.start()]}{word}{one[braces.end() :]}" for word in words)
         if len(found) + len(left) > MOST_ALTERNATIVES:
             return [pattern]
-    return list(dict.fromkeys(filter(None, found)))  # words in inner braces are taken first, and may be left out later
+    return list(dict.fromkeys(filter(None, found)))  # inner braces are expanded first, and may be left out later
 
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
     """What the parts of a pattern match in a folder, and folders that cannot be read."""
-    if not parts or list(parts) == ["**"]:  # below a folder is looked anyway
+    if not parts or list(parts) == ["**"]:  # folders below it are searched anyway
         yield folder
         return
     part, *rest = parts
@@ -169,7 +169,7 @@ def _entries(folder: str) -> tuple[list[str], list[str]]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """No pipe, which would be waited for, and no link that leads nowhere or in circles."""
+    """Whether it is a file: no pipe, which would block, and no link without a target or in a circle."""
     try:
         return entry.is_file()
     except OSError:
@@ -177,7 +177,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def is_suite(file: str | Path) -> bool:
-    """Whether a file is called as suites are, or has what a suite has; one that cannot be read may be one."""
+    """Whether a file is named like a suite, or has its content; one that cannot be read may be one."""
     if os.path.basename(file) in SUITE_FILES:  # noqa: PTH119
         return True
     try:
@@ -189,7 +189,7 @@ def is_suite(file: str | Path) -> bool:
                 text += stream.read(MAX_BYTES)
     except OSError:
         return True
-    if text.startswith((b"\xff\xfe", b"\xfe\xff")):  # loading it says that it has to be UTF-8
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):  # loading it reports that it has to be UTF-8
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
     if not in_braces and _HAS_SCHEMA_LINE.search(text) and _has_misspelt_block(text):
         return True
@@ -197,17 +197,17 @@ def is_suite(file: str | Path) -> bool:
 
 
 def _has_misspelt_block(text: bytes) -> bool:
-    """Whether no block of tests is here, and a block that no suite has, such as `tool:`."""
+    """Whether there is no block of tests, but a misspelt one, such as `tool:`."""
     keys = {key.decode() for key in _KEY_OF_LINE.findall(text)}
     if not keys.isdisjoint(_TESTS):
         return False
-    from mcptest_engine.suite.model.suite import Suite  # parts of suites, which have neither, are rare
+    from mcptest_engine.suite.model.suite import Suite  # included parts of suites, which have neither, are rare
 
     return not keys <= {field.alias or name for name, field in Suite.model_fields.items()}
 
 
 def _is_suite_in_braces(text: bytes) -> bool:
-    """Whether the keys of a suite are those of the outer braces; with faults in its YAML it may be one."""
+    """Whether the outer braces have the keys of a suite; with errors in its YAML it may be one."""
     try:
         keys = json.loads(text)  # as much data is
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""The servers in the settings of coding agents, as sent to the workbench, without the values of `env` and headers.
+"""The servers in the settings of coding agents, for the workbench, without the values of `env` and headers.
 
-To start one, the workbench names it; its settings are read again here, so that secrets never leave the worker.
+To start one, the workbench names it. Its settings are read again here, so that secrets never leave this process.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ def found_servers(start_dir: Path, environ: Mapping[str, str]) -> dict[str, Any]
 def found_settings(
     key: str, start_dir: Path, environ: Mapping[str, str], *, agreed: str | None = None
 ) -> dict[str, Any]:
-    """The settings of the server with this key, as they stand now.
-
-    `agreed` is the digest of what a person was shown and said yes to. Raises: Refused, also where it is another by now.
+    """The current settings of the server with this key. `agreed` is the digest of what a person was shown and accepted. Raises:
+    Refused, also when it has changed since.
     """
     from mcptest_engine.servers.agent_configs import find_agent_servers
 

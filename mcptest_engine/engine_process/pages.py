@@ -1,8 +1,8 @@
-"""Values of any size in parts: the beginning first, the rest of any part on request.
+"""Values of any size in parts: the beginning first, other parts on request.
 
-What is cut is marked by members that begin with `$`: a text that is too long is {"$cut": characters, "text": its beginning},
-and a container that is too long ends in `$more`: how many entries were left out, as a member of an object or as the last
-item {"$more": n} of an array. Cutting goes level by level, so that the outer ones are whole before an inner one is.
+Members that begin with `$` mark a cut: a long text is {"$cut": characters, "text": its beginning}; a long container ends in
+`$more`, the number of entries left out, as a member of an object or as the last item {"$more": n} of an array. Values are cut
+level by level, so that the outer levels are complete before an inner one is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHORT = 100
 
 
 def pruned(value: object, *, start: int = 0, longest: int = LONGEST_TEXT, entries: int = MOST_ENTRIES) -> Any:
-    """A copy of `value` that is no larger than a screen needs; of its own entries those from `start` on."""
+    """Copy `value` no larger than a screen needs; of its own entries those from `start` on."""
     top: list[Any] = [None]
     nodes, characters = max(MOST_NODES, entries), MOST_CHARACTERS
     waiting: deque[tuple[Any, Any, Any, int]] = deque([(top, 0, value, 0)])
@@ -50,7 +50,7 @@ def pruned(value: object, *, start: int = 0, longest: int = LONGEST_TEXT, entrie
 
 
 def _shell(item: Any, first: int, room: int, depth: int, waiting: deque[tuple[Any, Any, Any, int]]) -> Any:
-    """The container's copy, its members still to be filled in."""
+    """An empty copy of the container."""
     more = len(item) - first - room
     if isinstance(item, dict):
         copy: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def clipped(text: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def value_at(value: Any, path: Iterable[Any]) -> Any:
-    """What stands at a path of keys and indexes. Raises: Refused when nothing does."""
+    """The value at a path of keys and indexes. Raises: Refused when there is none."""
     walked = []
     for key in path:
         walked.append(key)
@@ -93,7 +93,7 @@ def value_at(value: Any, path: Iterable[Any]) -> Any:
 
 
 def paths_of(value: object, text: str, most: int = MOST_FOUND) -> list[list[str | int]]:
-    """The paths of what holds `text` in its key or as its value, in any case, in the order of the document."""
+    """The paths of keys and values that contain `text`, ignoring case, in the order of the document."""
     wanted = text.casefold()
     found: list[list[str | int]] = []
     stack: list[Iterator[tuple[str | int, Any]]] = [iter([("", value)])]
@@ -123,7 +123,7 @@ def up_to(value: object, key: Any, start: int) -> int:
 
 
 def text_of(value: object, limit: int = LARGEST_VALUE) -> str:
-    """The value as text, a text as itself and anything else as indented JSON; cut off at `limit` characters."""
+    """A value as text: a text itself, anything else as indented JSON; cut at `limit` characters."""
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
     pieces: list[str] = []
@@ -142,5 +142,5 @@ def text_of(value: object, limit: int = LARGEST_VALUE) -> str:
 
 
 def brief(items: Sequence[object], most: int) -> list[Any]:
-    """The first `most` items, each pruned so little that a schema in it stays whole."""
+    """The first `most` items, each pruned so little that a schema in it stays complete."""
     return [pruned(item, longest=20_000, entries=2_000) for item in items[:most]]

@@ -1,7 +1,7 @@
-"""What runs because of us, for the window that shows it: every process and every session over HTTP, with what each waits for.
+"""The processes that mcptest runs, for the window that lists them: every process and HTTP session, and what it waits for.
 
-A change is told without being asked, as the event `processes`; memory is measured only for whoever asks. The workbench and
-the engine stand on the list too, so that nothing of ours runs that is not shown.
+A change is sent as the event `processes`; memory is measured only on request. The list includes the workbench and the engine,
+so that every process of mcptest is shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PS_SECONDS = 2.0
 
 
 class Processes:
-    """Tells of changes from the first process on."""
+    """Sends changes from the first process on."""
 
     def __init__(self, send: Callable[[dict[str, Any]], None], runs: Callable[[], Runs | None]) -> None:
         self._send, self._runs = send, runs
@@ -48,7 +48,7 @@ class Processes:
         return rows
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each, oldest first: ourselves, then what we started."""
+        """A row for each, oldest first: the workbench and the engine, then what they started."""
         ours = [
             {"number": 0, "role": "workbench", "pid": os.getppid(), "name": "mcptest", "shown": "mcptest"},
             {"number": 0, "role": "engine", "pid": os.getpid(), "name": "engine", "shown": "engine of the workbench"},
@@ -58,14 +58,13 @@ class Processes:
         return rows + [_row(one, now) for one in live()]
 
     def end(self, number: int) -> None:
-        """End one; a spare server goes with the others of its suite, which would not be used without it.
-
-        Raises: Refused when it is gone already.
+        """End one; a spare server ends with the others of its suite, which would not be used without it.
+        Raises: Refused when it has ended already.
         """
         self._end(self._find(number), again=False)
 
     def restart(self, number: int) -> None:
-        """End one and have it started again. Raises: Refused for what nothing would start again."""
+        """End one and have it restarted. Raises: Refused for a process that nothing would restart."""
         one = self._find(number)
         if _role(one) not in ("run", "spare", "guardian"):
             raise Refused(f"nothing starts this {one.kind} again", hint="end it instead")
@@ -84,7 +83,7 @@ class Processes:
         return found
 
     def _changed(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody is told any more
+        with suppress(RuntimeError):  # the loop is closed: nobody receives events any more
             self._loop.call_soon_threadsafe(self._send_soon)
 
     def _send_soon(self) -> None:
@@ -127,7 +126,7 @@ def _plain(text: str) -> str:
 
 
 def _group_memory(groups: Iterable[int]) -> dict[int, int]:
-    """Resident bytes of each process group, shared pages counted in each process; what cannot be read is left out."""
+    """Resident bytes of each process group, with shared pages counted in each process; unreadable processes are left out."""
     wanted = set(groups)
     found: dict[int, int] = {}
     with suppress(OSError, ValueError):
@@ -163,7 +162,7 @@ def _read_ps() -> Iterator[tuple[int, int]]:
 
 
 def _run_ps(*options: str) -> str:
-    """What `ps` prints; "" where it fails or takes too long. Raises: OSError where there is none."""
+    """The output of `ps`; "" when it fails or takes too long. Raises: OSError when it does not exist."""
     import subprocess
 
     command = ("/bin/ps" if sys.platform == "darwin" else "ps", *options)

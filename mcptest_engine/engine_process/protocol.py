@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 20
 
 
 class Refused(Exception):
-    """A command that cannot be carried out. `kind` is a word for programs, `more` further members of the reply."""
+    """A command that cannot be carried out. `kind` is a word for programs, `more` are further members of the reply."""
 
     def __init__(self, message: str, *, hint: str | None = None, kind: str = "usage", **more: Any) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 def encode(value: object) -> bytes:
-    """`value` as one line. What JSON or UTF-8 cannot hold is written as escapes and texts rather than refused."""
+    """Encode `value` as one line. Values that JSON or UTF-8 cannot hold become escapes and texts."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
         return text.encode() + b"\n"
@@ -45,13 +45,13 @@ def encode(value: object) -> bytes:
 
 
 class Lines:
-    """Cuts lines of any length out of chunks as they come."""
+    """Splits chunks into lines of any length."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that `data` completes, without their newlines."""
+        """Return the lines that `data` completes, without their newlines."""
         if b"\n" not in data:
             self._held.append(data)
             return []
@@ -65,17 +65,17 @@ class Lines:
         return lines
 
     def rest(self) -> bytes:
-        """What came after the last newline."""
+        """The text after the last newline."""
         rest = b"".join(self._held)
         self._held.clear()
         return rest
 
 
 class Output:
-    """Writes lines to a descriptor without ever blocking the loop; what the reader has not taken waits in memory.
+    """Writes lines to a descriptor without blocking the loop; lines that the reader has not read wait in memory.
 
-    Lines of one turn of the loop leave in one write. `closed` is called once when nobody reads any more. Nothing is dropped:
-    whoever has much to say that may be left out looks at `waiting` first.
+    Lines of one turn of the loop are sent in one write. `closed` is called once when nobody reads any more. Nothing is dropped:
+    a caller with much optional output checks `waiting` first.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, closed: Callable[[], None]) -> None:
@@ -97,7 +97,7 @@ class Output:
             self._loop.call_soon(self._flush)
 
     def finish(self) -> None:
-        """Write what the reader takes right now; the rest is lost."""
+        """Write what the reader accepts now; the rest is lost."""
         if not self._over:
             self._flush()
 

@@ -1,7 +1,7 @@
 """Results of tests in detail: from memory while they are new, else from the saved records.
 
-Ids begin with the suite's path, so that a record is looked for among those of the right suite only. The answers of calls made
-by hand are kept here too, under ids of their own, so that a large one can be paged in the same way.
+Ids begin with the suite's path, so that only records of that suite are searched. Answers of calls made by hand are stored here
+too, under their own ids, so that a large one can be paged in the same way.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ MOST_ANSWER_BYTES = 64 * 1024 * 1024
 LARGEST_OUTPUT = 512 * 1024 * 1024
 LARGE_BYTES = 1024 * 1024
 IDLE_SECONDS = 3.0
-"""How long large values stay parsed when nobody looks at them; as objects they take five times their text."""
+"""How long large values stay parsed without a request; as objects they take five times the memory of their text."""
 CALL = "call:"
 
 
 class Results:
-    """Results by test id. The newest run that decided a test is meant where none is named."""
+    """Results by test id. Without a run id, the newest run that decided the test counts."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -55,13 +55,13 @@ class Results:
         self._reading = asyncio.Lock()
 
     def began(self, run_id: str) -> None:
-        """A run is on, and its results will come."""
+        """A run has begun, and its results will follow."""
         self._fresh[run_id] = {}
         while len(self._fresh) > MOST_RUNS:
             self._fresh.popitem(last=False)
 
     def add(self, run_id: str, result: TestResult) -> None:
-        """A test of a run that is on was decided."""
+        """A test of a running run was decided."""
         if run_id in self._fresh:
             self._fresh[run_id][result.id] = result
 
@@ -72,9 +72,9 @@ class Results:
         if path is not None:
             try:
                 size = path.stat().st_size
-            except OSError:  # taken away already: memory is all there is
+            except OSError:  # removed already: only memory has them
                 size = 0
-            if not self._reading.locked():  # else somebody is reading, and will come to it
+            if not self._reading.locked():  # another request is reading, and will see it
                 self.history.note(record)
         if size > KEPT_RUN_BYTES:
             self._fresh.pop(record.run_id, None)
@@ -160,19 +160,19 @@ class Results:
         return await self._whole(dict(tests[test_id]))
 
     def _rest_soon(self) -> None:
-        """Free memory after a while without requests."""
+        """Free memory after a time without requests."""
         if self._rest is not None:
             self._rest.cancel()
         self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._give_memory_back)
 
     def _give_memory_back(self) -> None:
-        """Keep large answers as text, and what is on the disk not at all."""
+        """Store large answers as text, and drop what is on the disk."""
         self._rest = None
         self._outputs.clear()
         for name, (answer, size) in self._answers.items():
             if size > LARGE_BYTES and not isinstance(answer, bytes):
                 self._answers[name] = encode(answer), size
-        answer = None  # else the last of them is held while memory is given back
+        answer = None  # otherwise the last one would stay in memory meanwhile
         _free_memory()
 
     async def _record(self, run_id: str) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class Results:
         return self._records[run_id]
 
     async def _whole(self, result: dict[str, Any]) -> dict[str, Any]:
-        """The result with what lies in files of their own put back."""
+        """The result with the values of its side files."""
         result["output"] = await self._output(result.get("output"))
         if result.get("verify"):
             steps = [dict(step) for step in result["verify"]]
@@ -207,7 +207,7 @@ class Results:
             try:
                 _put(self._outputs, place, await asyncio.to_thread(_read, path), MOST_OUTPUTS)
             except (OSError, ValueError, RecursionError):
-                return output  # deleted with its record meanwhile: the reference says what there was
+                return output  # deleted with its record meanwhile: the reference remains
         return self._outputs[place]
 
 
@@ -222,12 +222,12 @@ def _read(path: Path) -> Any:
 
 
 def _free_memory() -> None:
-    """Give the system back what this process no longer uses."""
+    """Return unused memory to the system."""
     import gc
 
     gc.collect()
     if sys.platform == "linux":
         import ctypes
 
-        with suppress(AttributeError, OSError):  # a C library without it
+        with suppress(AttributeError, OSError):  # a C library without `malloc_trim`
             ctypes.CDLL(None).malloc_trim(0)

@@ -1,7 +1,7 @@
-"""The review for a user interface: what waits, what a fragment would do, and what becomes of decisions.
+"""The review for a user interface: the items that wait, the effect of a fragment, and the results of decisions.
 
-A person decides about what was shown to them, so items are kept by their ids as they were last told; one that no
-longer exists is told as such, and never looked up anew under its name.
+A person decides about what was shown, so items are stored by their ids as they were last sent. An item that no longer exists is
+reported as such, and never looked up again by its name.
 """
 
 from __future__ import annotations
@@ -70,9 +70,8 @@ class Reviewing:
         return {"path": self._items[item].suite, "before": found[0], "after": found[1]}
 
     async def decide(self, decisions: Sequence[Mapping[str, object]]) -> dict[str, Any]:
-        """Carry them out; `texts` is what was written, before and after, unless it is too large to be shown.
-
-        Raises: Refused for one about an item that was not told, or a file that cannot be written.
+        """Carry them out; `texts` is what was written, before and after, unless it is too large to be shown. Raises: Refused
+        for an item that was not sent before, or a file that cannot be written.
         """
         from mcptest_engine.authoring.review import decide
 
@@ -93,7 +92,7 @@ class Reviewing:
         }
 
     async def undo(self) -> dict[str, Any]:
-        """Take the last write back. Raises: Refused when there is none."""
+        """Undo the last write. Raises: Refused when there is none."""
         from mcptest_engine.authoring.review import undo
 
         async with self._turn:
@@ -150,7 +149,7 @@ class Reviewing:
 
 
 def _whole(workspace: Workspace, item: ReviewItem, text: str | None) -> tuple[str, str]:
-    """Raises: Refused."""
+    """The whole file as it is, and as the item would leave it. Raises: Refused."""
     from mcptest_engine.authoring.review_edits import AcceptedItem, edited
     from mcptest_engine.authoring.review_sources import path_of
     from mcptest_engine.authoring.review_texts import SuiteText, Unreadable

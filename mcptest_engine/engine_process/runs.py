@@ -1,4 +1,4 @@
-"""Runs: queued, executed one after the other, cancelled for certain, and saved as `mcptest run` saves them."""
+"""Runs: queued, executed one after the other, cancelled, and saved as `mcptest run` saves them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Job(NamedTuple):
 
 
 class Runs:
-    """The queue, the run that is on, and the servers kept warm for the next one."""
+    """The queue, the current run, and the servers started for the next one."""
 
     def __init__(
         self,
@@ -52,20 +52,20 @@ class Runs:
         self._unwanted = False
 
     def use_spares(self, seconds: float) -> None:
-        """Have servers started for the next run wait so long for it; 0 ends those there are, and starts no more."""
+        """Set how long servers that were started for the next run wait for it; 0 ends them and starts no more."""
         self._warm.seconds = seconds
         if not seconds:
             self._warm.end()
 
     def end_spares(self, owner: Owner, *, again: bool) -> None:
-        """End the spare servers of a suite, or start others in their place."""
+        """End the spare servers of a suite, or replace them."""
         for kept in self._warm.end(owner):
             if again:
                 settings = self._settings(_Job("", kept.suite.path, None, {}))
                 self._start_spares(kept.suite, settings._replace(environ=kept.environ), kept.names)
 
     def queue(self, run: str, path: Path, ids: frozenset[str] | None, variables: Mapping[str, str]) -> None:
-        """Have this run executed when those before it are over. Raises: Refused for a key that is in use."""
+        """Queue this run behind those before it. Raises: Refused for a key that is in use."""
         if any(job.run == run for job in (*self._queue, self._job) if job is not None):
             raise Refused(f"the run {run} is queued already")
         self._queue.append(_Job(run, path, ids, variables))
@@ -74,7 +74,7 @@ class Runs:
             self._going = asyncio.ensure_future(self._go_on())
 
     def cancel(self, run: str | None) -> list[str]:
-        """Cancel one run, queued or active, or all of them; returns their keys. The last event of a run marks its end."""
+        """Cancel one run, queued or active, or all of them; return their keys. The last event of a run marks its end."""
         ended = [job for job in self._queue if run in (None, job.run)]
         for job in ended:
             self._queue.remove(job)
@@ -150,7 +150,7 @@ class Runs:
         pool.owner.role = "run"
         wanted = suite if job.ids is None else _unfocused(suite)
         run = launch(wanted, settings, workspace=self._surroundings.workspace, emit=emit, pool=pool)
-        token = OWNER.set(pool.owner)  # hooks and scorers are the run's too
+        token = OWNER.set(pool.owner)  # hooks and scorers belong to the run too
         self._task = asyncio.ensure_future(run)
         OWNER.reset(token)
         if self._unwanted:
@@ -165,7 +165,7 @@ class Runs:
         return record, pool
 
     async def _remember_catalogs(self, suite: LoadedSuite, pool: Pool) -> None:
-        """Write what the servers of a run listed, for the editor."""
+        """Store the lists of a run's servers, for the editor."""
         from mcptest_engine.engine_process.browsing import MOST_LISTED
         from mcptest_engine.engine_process.pages import brief
         from mcptest_engine.running.documents import server_item
@@ -188,7 +188,7 @@ class Runs:
             environ=self._surroundings.environ,
             flags=tuple(word for name, text in job.variables.items() for word in ("--var", f"{name}={text}")),
         )
-        return settings._replace(interactive=not settings.ci)  # a person sits in front of it
+        return settings._replace(interactive=not settings.ci)  # a person sees the results at once
 
     def _open(self, suite: LoadedSuite, settings: RunSettings, role: str) -> Pool:
         """A pool whose sessions are recorded by the traffic log."""
@@ -205,8 +205,8 @@ class Runs:
         return pool
 
     def _keep_warm(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord) -> frozenset[str]:
-        """Start the servers that this run has used for the next one; returns which."""
-        if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # which comes before any server
+        """Start the servers of this run for the next one; return which."""
+        if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # it must run before any server starts
             return frozenset()
         reached = tuple(server.name for server in record.servers if server.protocol_version is not None)
         return self._start_spares(suite, settings, reached)
@@ -241,7 +241,7 @@ class Runs:
 
 
 def _unfocused(suite: LoadedSuite) -> LoadedSuite:
-    """The suite without its `only: true`, which does not apply to tests that are named."""
+    """The suite without its `only: true`, which does not apply to named tests."""
     if not any("only" in entry.data for entry in suite.tests):
         return suite
     tests = tuple(

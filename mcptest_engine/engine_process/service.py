@@ -1,7 +1,7 @@
-"""The commands, by name: each line of input is one, carried out as a task of its own, and answered when it is done.
+"""The commands by name: each line of input is one, carried out in its own task, and answered when it is done.
 
-What a command needs is imported when it first comes, but `hello`, which is answered at once; after it the rest is imported in a
-thread, so that the first run waits for nothing.
+What a command needs is imported when the command first arrives. `hello` is answered at once; after it, the rest is imported in
+a thread, so that the first run does not wait.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SPARE_SECONDS = 600.0
 
 
 class Service:
-    """Carries out commands; `close` ends all that they began."""
+    """Carries out commands; `close` ends everything that they began."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -80,7 +80,7 @@ class Service:
         await asyncio.gather(*(getattr(self, part).close() for part in parts), return_exceptions=True)
 
     def _begin(self, number: int | None, name: str, arguments: dict[str, Any]) -> None:
-        """Carry it out at once where nothing is waited for, else as a task: what comes in order begins in order."""
+        """Carry the command out at once if it waits for nothing, else in a task: commands begin in order."""
         command = self._commands[name]
         try:
             inspect.signature(command).bind(**arguments)
@@ -109,7 +109,7 @@ class Service:
 
     @contextmanager
     def _answering(self, number: int | None, name: str) -> Iterator[None]:
-        """Whatever goes wrong inside is the command's answer."""
+        """Turn every exception into the command's answer."""
         from mcptest_engine.core.errors import McptestError
 
         try:
@@ -198,13 +198,13 @@ class Service:
         self.processes.restart(number)
 
     def do_spare_servers(self, seconds: float) -> None:
-        """How long servers started for the next run wait for it; 0 starts none."""
+        """Set how long servers started for the next run wait for it; 0 starts none."""
         self._spare_seconds = seconds
         if "runs" in self.__dict__:
             self.runs.use_spares(seconds)
 
     def do_forget(self, number: int) -> None:
-        """Nobody waits for the answer to the command with this number any longer."""
+        """Drop the answer to the command with this number: nobody waits for it."""
         if number in self._tasks:
             self._tasks[number].cancel()
 
@@ -349,7 +349,7 @@ class Service:
 
 
 def _preload() -> None:
-    """Import what the first run will need, beside whatever else goes on; none of it is garbage later."""
+    """Import what the first run will need, at the same time as other work; nothing of it becomes garbage later."""
     import gc
 
     import mcptest_engine.engine_process.browsing

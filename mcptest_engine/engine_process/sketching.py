@@ -1,6 +1,6 @@
-"""From a connected server to tests: a scaffold, which calls nothing, and one proposal, which calls one tool under the policy.
+"""From a connected server to tests: a scaffold, which calls no tool, and one proposal, which calls one under the policy.
 
-Catalogs are kept by session, so that every tick in a list of tools does not ask the server for its lists again.
+Catalogs are stored by session, so that a change of the selected tools does not read the server's lists again.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Sketching:
         return found
 
     def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:
-        """The server as a suite declares it, no secret in it, and what a person has to know of that."""
+        """The server as a suite declares it, without secrets, and the notes about it."""
         from mcptest_engine.authoring.targets import (
             TARGET,
             Target,
@@ -198,9 +198,9 @@ class Sketching:
         return declared_in_suite(suite, name)
 
     def _keep(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, object]) -> str:
-        """Store the proposal for the review; the name of the test that it is about.
+        """Store the proposal for the review; return the name of its test.
 
-        A suite that makes this very call already gets another `expect` for it, any other a test more.
+        A suite with a test of this call gets another `expect` for it, any other one more test.
         """
         import datetime as dt
 
@@ -239,7 +239,7 @@ class Sketching:
 
 
 def _undashed(block: str) -> str:
-    """The test of a block to paste under `tools:`, without its dash and indentation."""
+    """The test of a block for `tools:`, without its dash and indentation."""
     lines = block.rstrip("\n").split("\n")
     indent = len(lines[0]) - len(lines[0].lstrip(" ")) + 2
     return "\n".join(line[indent:] for line in lines) + "\n"

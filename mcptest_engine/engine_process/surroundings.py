@@ -1,4 +1,4 @@
-"""Where the worker works: the directory that it was started for, the environment, and the workspace around them."""
+"""Where the process works: the directory for which it was started, the environment, and the workspace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings:
-    """What reading and running a suite needs to know of the world; set once, by `hello`."""
+    """What reading and running a suite depends on; set once, by `hello`."""
 
     def __init__(self) -> None:
         self._workspace: Workspace | None = None
@@ -44,7 +44,7 @@ class Surroundings:
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace of the start directory; found again while there is none, since a first run makes one."""
+        """The workspace of the start directory; looked for again while there is none, since a first run creates one."""
         from mcptest_engine.workspace.workspace import find_workspace
 
         if self._workspace is None or not self._workspace.data_dir.exists():
@@ -69,7 +69,7 @@ class Surroundings:
             send({"event": "catalog.remembered", "path": str(suite), "server": server})
 
     def check(self, path: Path, variables: Mapping[str, str] | None = None) -> CheckedSuite:
-        """The suite at `path` and every problem in it."""
+        """The suite at `path` and all its problems."""
         from mcptest_engine.running.documents import suite_options
         from mcptest_engine.suite.load import check_suite
 

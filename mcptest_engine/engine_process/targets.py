@@ -1,4 +1,4 @@
-"""Which server a screen means: one of a suite, a command, or a URL."""
+"""The server that a screen names: one of a suite, a command, or a URL."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, 
 
 
 def _typed_secrets(settings: Mapping[str, Any]) -> Iterator[str]:
-    """What stands behind secret-looking flags of a command, and under such names in a URL."""
+    """The values of secret-looking flags in a command, and of such names in a URL."""
     from urllib.parse import parse_qsl, urlsplit
 
     from mcptest_engine.core.secret_names import is_secret_name

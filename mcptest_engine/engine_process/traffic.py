@@ -1,8 +1,8 @@
 """The messages between mcptest and the servers, for the Traffic screen.
 
-The newest 10,000 rows of all sessions together are always kept as they came; they are redacted and told only while somebody
-looks, a few hundred ten times a second. A line on stderr has the time at which it came. A reader that is slow is waited for:
-what it has not been told of by the time it falls out of the ring is counted, and results never wait behind rows.
+The newest 10,000 rows of all sessions together are stored as they came; they are redacted and sent only while the screen is
+open, a few hundred ten times a second. A line on stderr has the time at which it arrived. If the reader is slow, rows that
+leave the ring before they were sent are counted; results never wait for rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_BYTES = 64 * 1024 * 1024
 ROWS_A_TURN = 300
 TURN_SECONDS = 0.1
 STDERR_SECONDS = 0.02
-"""Between two looks at the stderr of one server: to take secrets out of it costs up to a millisecond each time."""
+"""The time between two reads of one server's stderr: redacting it takes up to a millisecond each time."""
 READER_BEHIND_BYTES = 1 << 20
 TEXT_LIMIT = 400
 _MOST_OPEN = 10_000
@@ -91,7 +91,7 @@ class Stream(Listener):
         self.pid = pid
 
     def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
-        """Read it when this turn of the loop is over, or a moment later where it was read just now."""
+        """Read stderr after this turn of the loop, or a moment later if it was read just now."""
         self._stderr_since, self._is_ended = stderr_since, ended
         if self._wrote_at is None:
             self._wrote_at = at
@@ -101,7 +101,7 @@ class Stream(Listener):
         self._log.add(self, at, False, 0, b"", None, is_end=True)
 
     def _read_stderr(self) -> None:
-        """Add the lines that came, with the time of the first; one that is not whole waits, unless no more comes."""
+        """Add the new lines, with the time of the first; an incomplete one waits, unless there will be no more."""
         at, self._wrote_at, now = self._wrote_at, None, time.monotonic()
         text = self._stderr_since(self._read_at)
         whole, newline, rest = text.rpartition("\n")
@@ -115,7 +115,7 @@ class Stream(Listener):
 
 
 class TrafficLog:
-    """The ring, and telling its rows as events."""
+    """The ring of rows, and their events."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -141,7 +141,7 @@ class TrafficLog:
         http: Mapping[str, object] | None = None,
         is_end: bool = False,
     ) -> None:
-        """Keep one row, or the session's end. A large message is cut, so that no huge value lives on here."""
+        """Store one row, or the session's end. A large message is cut, so that its value does not stay in memory."""
         if message is not None:
             message = pruned(message, longest=LARGEST_VALUE + _UNSURE, entries=MOST_NODES)
         self._count += 1

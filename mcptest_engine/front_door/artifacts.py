@@ -143,8 +143,11 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     called = [{"server": server, "tool": tool, "calls": calls} for (server, tool), calls in calls_of(tests).items()]
     shown, more = page(called, 0, room=_ROOM_FOR_CALLS)
     answer: dict[str, Any] = {"run_id": run_id.upper(), "tools_called": shown}
-    told = record.get("coverage_notes")
-    notes = [one_line(str(text), 300) for text in (*passed_over, *(told if isinstance(told, list) else ()))]
+    recorded_notes = record.get("coverage_notes")
+    notes = [
+        one_line(str(text), 300)
+        for text in (*passed_over, *(recorded_notes if isinstance(recorded_notes, list) else ()))
+    ]
     notes = notes[:_MOST_NOTES]
     if more is not None:
         notes.append(f"{len(called) - more:,} more tools were called: get_run lists each test")
@@ -214,12 +217,14 @@ def _get_cassette(request: Request) -> dict[str, Any]:
     if name not in names:
         hint = did_you_mean(name, names) or ("there is none yet" if not names else "list_cassettes gives their names")
         raise UsageError(f"there is no cassette {json.dumps(name)[:80]} in this workspace", hint=hint)
-    told = load_cassette(request.workspace, name)
-    servers = told.pop("servers")
-    rows = [{"server": server, **exchange} for server, kept in servers.items() for exchange in kept["exchanges"]]
-    heads = [{"name": server, "exchanges": len(kept["exchanges"])} for server, kept in servers.items()]
+    cassette = load_cassette(request.workspace, name)
+    servers = cassette.pop("servers")
+    rows = [
+        {"server": server, **exchange} for server, recorded in servers.items() for exchange in recorded["exchanges"]
+    ]
+    heads = [{"name": server, "exchanges": len(recorded["exchanges"])} for server, recorded in servers.items()]
     taken, following = page(rows, start_of(request.arguments.get("cursor")), show=shortened)
-    return {**shortened({**told, "servers": heads}, LARGEST_HEAD), "exchanges": taken, **_further(following)}
+    return {**shortened({**cassette, "servers": heads}, LARGEST_HEAD), "exchanges": taken, **_further(following)}
 
 
 async def get_doctor_report(request: Request) -> Answer:
@@ -267,13 +272,13 @@ def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:
     if record is None:
         return {"run_id": run_id, "omitted": "its record cannot be read: get_run says why"}
     suite = record.get("suite")
-    kept = ("run_id", "verdict", "started_at", "duration_ms", "mode", "totals", "interrupted", "requested_by")
-    told = {key: record[key] for key in kept if key in record}
-    if isinstance(told.get("requested_by"), dict):
-        told["requested_by"] = {
-            key: told["requested_by"][key] for key in ("via", "client") if key in told["requested_by"]
+    members = ("run_id", "verdict", "started_at", "duration_ms", "mode", "totals", "interrupted", "requested_by")
+    headline = {key: record[key] for key in members if key in record}
+    if isinstance(headline.get("requested_by"), dict):
+        headline["requested_by"] = {
+            key: headline["requested_by"][key] for key in ("via", "client") if key in headline["requested_by"]
         }
     if to_review := count_to_review(record.get("ledger"), run_id):
-        told["to_review"] = to_review
+        headline["to_review"] = to_review
     named = {key: suite.get(key) for key in ("name", "path")} if isinstance(suite, dict) else None
-    return dict(shortened({**told, "run_id": run_id, "suite": named}, _ROOM_FOR_HEADLINE))
+    return dict(shortened({**headline, "run_id": run_id, "suite": named}, _ROOM_FOR_HEADLINE))

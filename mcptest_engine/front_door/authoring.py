@@ -43,40 +43,40 @@ async def scaffold_suite(request: Request) -> Answer:
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
 
     learnt = await _learnt(request)
-    told = request.arguments
+    arguments = request.arguments
     policy = ExecutionPolicy(
         declared_only=True,
-        allowed=frozenset(told.get("allow", ())),
-        presumed=told.get("presumed", False),
+        allowed=frozenset(arguments.get("allow", ())),
+        presumed=arguments.get("presumed", False),
     )
     options = ScaffoldOptions(
         policy=policy,
-        tools=tuple(told["tools"]) if "tools" in told else None,
-        include_edge=told.get("include_edge", True),
-        include_violation=told.get("include_violation", True),
-        probe=told.get("probe", False),
-        all=told.get("all", False),
-        cursor=start_of(told.get("cursor")),
+        tools=tuple(arguments["tools"]) if "tools" in arguments else None,
+        include_edge=arguments.get("include_edge", True),
+        include_violation=arguments.get("include_violation", True),
+        probe=arguments.get("probe", False),
+        all=arguments.get("all", False),
+        cursor=start_of(arguments.get("cursor")),
     )
 
-    wants_text, texts = told.get("text", True), []
+    wants_text, texts = arguments.get("text", True), []
 
     def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
         made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
         texts.append(made.suite)
         named = {tool.name for tool in made.tools}
-        held = [f"`{tool.name}` is held back: {tool.held_back}" for tool in made.tools if tool.held_back is not None]
-        if held:
-            held.append("to run the tests of these tools: set `allow` or `presumed`, or remove their `skip:`")
+        skipped = [f"`{tool.name}` is held back: {tool.held_back}" for tool in made.tools if tool.held_back is not None]
+        if skipped:
+            skipped.append("to run the tests of these tools: set `allow` or `presumed`, or remove their `skip:`")
         guessed = [f"`{tool.name}` ({', '.join(tool.guessed)})" for tool in made.tools if tool.guessed]
         if guessed:
-            held.append(f"made-up arguments, marked with `guess`; replace them with real ones: {', '.join(guessed)}")
+            skipped.append(f"made-up arguments, marked with `guess`; replace them with real ones: {', '.join(guessed)}")
         answer = {
             **({"suite": made.suite} if wants_text else {}),
             "tools": [{"name": tool.name, "tests_generated": tool.tests_generated} for tool in made.tools],
             "resources_scaffolded": made.resources_scaffolded,
             "prompts_scaffolded": made.prompts_scaffolded,
-            "notes": learnt.notes((*made.notes, *held)),
+            "notes": learnt.notes((*made.notes, *skipped)),
             **({} if made.next_cursor is None else {"next_cursor": made.next_cursor}),
             **warnings_of(tool for tool in learnt.catalog.tools if tool.get("name") in named),
         }
@@ -95,12 +95,12 @@ async def scaffold_suite(request: Request) -> Answer:
 
 def _beginning(suite: str, over: int) -> str:
     """The first tests of a generated suite, shorter than all of them by about `over` bytes of an answer."""
-    room, kept = weight(suite) - over, 0
+    room, end = weight(suite) - over, 0
     for found in re.finditer(r"\n\n(?= )", suite):
         if weight(suite[: found.start()]) > room:
             break
-        kept = found.start()
-    return suite[:kept] + "\n" if kept else suite
+        end = found.start()
+    return suite[:end] + "\n" if end else suite
 
 
 async def scaffold_conformance(request: Request) -> Answer:
@@ -177,26 +177,26 @@ async def propose_assertions(request: Request) -> Answer:
     from mcptest_engine.suite.text_edits import EditRefused
 
     spec, target = target_of(request.door, request.arguments)
-    told = request.arguments
-    handle = told.get("suite")
+    arguments = request.arguments
+    handle = arguments.get("suite")
     before, key, is_new = "", target.key, False
     if handle is not None:  # a suite that cannot be extended is refused before anything is called
         before = request.door.handles.get(handle)
         key, is_new = await asyncio.to_thread(_server_in, before, target)
-    policy = ExecutionPolicy(execute_destructive=told.get("execute_destructive", False), as_arguments=True)
+    policy = ExecutionPolicy(execute_destructive=arguments.get("execute_destructive", False), as_arguments=True)
 
     proposed: list[Proposed] = []
 
     async def observe(session: Session) -> dict[str, Any]:
         gate = Gate(policy)
-        warnings = warnings_of(await gate.descriptors(session, told["tool"]))
+        warnings = warnings_of(await gate.descriptors(session, arguments["tool"]))
         made = await propose(
             session,
-            told["tool"],
-            told.get("args", {}),
+            arguments["tool"],
+            arguments.get("args", {}),
             gate=gate,
             server_key=key,
-            single_call=told.get("single_call", False),
+            single_call=arguments.get("single_call", False),
             timeout_seconds=spec.timeout_seconds,
         )
         proposed.append(made)
@@ -234,8 +234,8 @@ def _server_in(text: str, target: Target) -> tuple[str, bool]:
 
 def _unlike(observed: Sequence[Exchange]) -> list[dict[str, Any]]:
     """The distinct ones of two answers."""
-    told = [raw_answer(one.answer, LARGEST_PAGE // 4) for one in observed]
-    return told[:1] if all(answer == told[0] for answer in told) else told
+    answers = [raw_answer(one.answer, LARGEST_PAGE // 4) for one in observed]
+    return answers[:1] if all(answer == answers[0] for answer in answers) else answers
 
 
 def _proposal_notes(made: Proposed) -> list[str]:

@@ -60,8 +60,8 @@ def apply_edits(text: str, edits: Sequence[Mapping[str, object]]) -> str:
         try:
             text = _replaced(text, edit) if "op" not in edit else _patched(text, edit)
         except UsageError as wrong:
-            told = f"edit {number} of {len(edits)} cannot be made, and none is: {wrong.message}"
-            raise UsageError(told, hint=wrong.hint) from None
+            message = f"edit {number} of {len(edits)} cannot be made, and none is: {wrong.message}"
+            raise UsageError(message, hint=wrong.hint) from None
     return text
 
 

@@ -96,11 +96,11 @@ def _file_text(file: Path) -> str:
 def _servers_key(file: Path, text: str) -> str:
     """The name of the member for servers: `mcpServers`; in VS Code `servers`."""
     try:
-        told = loads(text) if text.strip() else {}
+        settings = loads(text) if text.strip() else {}
     except LenientError:
         return "mcpServers"
-    if isinstance(told, dict) and ("mcpServers" in told or "servers" in told):
-        return "mcpServers" if "mcpServers" in told else "servers"
+    if isinstance(settings, dict) and ("mcpServers" in settings or "servers" in settings):
+        return "mcpServers" if "mcpServers" in settings else "servers"
     return "servers" if file.parent.name == ".vscode" else "mcpServers"
 
 

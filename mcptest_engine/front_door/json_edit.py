@@ -102,10 +102,10 @@ def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple
         key_at, _, end = max(holder.members.values(), key=lambda place: place[2])
         return _after(text, holder, key_at, end, name, value, unit)
     inner = _indent_of(text, holder.start) + unit
-    told = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, inner, unit, spread=spread)}"
-    kept = text[holder.start + 1 : holder.end - 1].rstrip()  # possibly a comment
-    newline = _newline(text) if spread or "\n" in kept else ""
-    body = f"{kept}{newline}{inner}{told}{newline}{_indent_of(text, holder.start)}" if newline else told
+    member = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, inner, unit, spread=spread)}"
+    existing = text[holder.start + 1 : holder.end - 1].rstrip()  # possibly a comment
+    newline = _newline(text) if spread or "\n" in existing else ""
+    body = f"{existing}{newline}{inner}{member}{newline}{_indent_of(text, holder.start)}" if newline else member
     return f"{text[: holder.start + 1]}{body}{text[holder.end - 1 :]}"
 
 
@@ -113,7 +113,7 @@ def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: 
     """Insert a member after the last one, on its own line where that has one."""
     own_line = "\n" in text[holder.start : key_at]
     indent = _indent_of(text, key_at)
-    told = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, indent, unit, spread=own_line)}"
+    member = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, indent, unit, spread=own_line)}"
     reading = Reader(text)
     reading.at = end
     trailing = reading.peek() == ","
@@ -123,7 +123,7 @@ def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: 
     lead = "" if trailing else ","
     between = f"{_newline(text)}{indent}" if own_line else " "
     after = "," if trailing else ""
-    return f"{text[:at]}{lead}{text[at:put_at]}{between}{told}{after}{text[put_at:]}"
+    return f"{text[:at]}{lead}{text[at:put_at]}{between}{member}{after}{text[put_at:]}"
 
 
 def _json_text(value: object, indent: str, unit: str, *, spread: bool) -> str:

@@ -79,8 +79,8 @@ def listed(workspace: Workspace) -> list[tuple[str, str]]:
     slugs = Slugs()
     rows = [(output_uri(newest.stem, slugs.take(str(test.get("name", "")))), test) for test in tests]
     rows.sort(key=lambda row: row[1].get("verdict") == "pass")
-    told = [(uri, f"{test.get('verdict')}: {one_line(str(test.get('name')), 120)}"[:160]) for uri, test in rows]
-    return [(presentable(uri), presentable(about)) for uri, about in told[:MOST_LISTED]]
+    outputs = [(uri, f"{test.get('verdict')}: {one_line(str(test.get('name')), 120)}"[:160]) for uri, test in rows]
+    return [(presentable(uri), presentable(about)) for uri, about in outputs[:MOST_LISTED]]
 
 
 def _whole_output(workspace: Workspace, run_id: str, output: object) -> Any:

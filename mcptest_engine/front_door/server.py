@@ -98,14 +98,14 @@ class Client:
             return
         key = message.get("id")
         if isinstance(key, float):  # Source: MCP 2025-11-25, basic#requests
-            told = {"code": INVALID_REQUEST, "message": "the id of a request is a string or an integer"}
-            self._send(encode({"jsonrpc": "2.0", "id": None, "error": told}))
+            error = {"code": INVALID_REQUEST, "message": "the id of a request is a string or an integer"}
+            self._send(encode({"jsonrpc": "2.0", "id": None, "error": error}))
             return
         try:
             message = _without_halves(message)
         except RecursionError:
-            told = {"code": INVALID_REQUEST, "message": "the request is nested too deeply"}
-            self._send(encode({"jsonrpc": "2.0", "id": key, "error": told}))
+            error = {"code": INVALID_REQUEST, "message": "the request is nested too deeply"}
+            self._send(encode({"jsonrpc": "2.0", "id": key, "error": error}))
             return
         if "method" not in message or "id" not in message:
             self._note(message)
@@ -148,8 +148,10 @@ class Client:
         except RpcError as wrong:
             return failure(key, wrong.error).body
         except Exception as bug:  # noqa: BLE001 - one request that fails must not end the others
-            told = f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {bug}"
-            return failure(key, {"code": INTERNAL_ERROR, "message": self._door.known_secrets.redact_text(told)}).body
+            bug_text = f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {bug}"
+            return failure(
+                key, {"code": INTERNAL_ERROR, "message": self._door.known_secrets.redact_text(bug_text)}
+            ).body
 
     async def _result(self, method: str, params: dict[str, Any], *, stateless: bool) -> dict[str, Any]:
         """The result of a request, in the handshake lifecycle or the stateless one. Raises: RpcError."""
@@ -181,20 +183,20 @@ class Client:
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
 
     def _initialize(self, params: Mapping[str, object]) -> dict[str, Any]:
-        asked = params.get("protocolVersion")
-        if not isinstance(asked, str):
+        requested = params.get("protocolVersion")
+        if not isinstance(requested, str):
             invalid("Invalid params: `protocolVersion` must be a string")
         self._info = params.get("clientInfo")
         return {
-            "protocolVersion": asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1],
+            "protocolVersion": requested if requested in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1],
             "capabilities": self._capabilities(),
             "serverInfo": {"name": _SELF.name, "title": _SELF.name, "version": _SELF.version},
             "instructions": INSTRUCTIONS,
         }
 
     def _capabilities(self) -> dict[str, Any]:
-        told = {"mcptest": {"writesEnabled": self._door.writes_enabled}}
-        return {"experimental": told, "tools": {}, "resources": {}}
+        experimental = {"mcptest": {"writesEnabled": self._door.writes_enabled}}
+        return {"experimental": experimental, "tools": {}, "resources": {}}
 
     def _note(self, message: Mapping[str, object]) -> None:
         """Handle a notification, or an answer to a request that was never sent."""
@@ -221,10 +223,10 @@ class Client:
         from mcptest_engine.core.sanitise import one_line
 
         meta = params.get("_meta")
-        told = meta.get(_CLIENT, self._info) if isinstance(meta, dict) else self._info
-        if not isinstance(told, dict):
+        info = meta.get(_CLIENT, self._info) if isinstance(meta, dict) else self._info
+        if not isinstance(info, dict):
             return None
-        return {part: one_line(str(told.get(part, "")), _LONGEST_NAME) for part in ("name", "version")}
+        return {part: one_line(str(info.get(part, "")), _LONGEST_NAME) for part in ("name", "version")}
 
 
 def _without_halves(value: object) -> Any:
@@ -246,9 +248,9 @@ def _error_for_line(bad: BadMessage, line: bytes) -> bytes:
 
     Otherwise a client would wait for that request for ever.
     """
-    told = json.loads(bad.answer.body)
-    begun = _REQUEST.match(line.decode("utf-8", "replace")) if told["error"]["code"] == PARSE_ERROR else None
-    return encode(_without_halves({**told, "id": told["id"] if begun is None else int(begun[1])}))
+    error = json.loads(bad.answer.body)
+    begun = _REQUEST.match(line.decode("utf-8", "replace")) if error["error"]["code"] == PARSE_ERROR else None
+    return encode(_without_halves({**error, "id": error["id"] if begun is None else int(begun[1])}))
 
 
 _TEMPLATES = (
@@ -324,13 +326,13 @@ async def _call_verb(
     except McptestError as wrong:
         return _error_result(_error_text(wrong, door))
     except Exception as bug:  # noqa: BLE001 - one verb that fails must not end the others
-        told = door.known_secrets.redact_text(str(bug))
-        return _error_result(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {told}")
+        reason = door.known_secrets.redact_text(str(bug))
+        return _error_result(f"this is a bug in mcptest {__version__}: {type(bug).__name__}: {reason}")
     size = weight(answer)
     if size > LARGEST_ANSWER:
-        told = f"the answer of `{verb.name}` has {size:,} bytes, which is more than a client takes"
+        reason = f"the answer of `{verb.name}` has {size:,} bytes, which is more than a client takes"
         return _error_result(
-            f"{told}\nrequest less at once, such as fewer `tools`, or use the command line: mcptest --help"
+            f"{reason}\nrequest less at once, such as fewer `tools`, or use the command line: mcptest --help"
         )
     return {"content": [{"type": "text", "text": json_of(answer)}], "structuredContent": answer, "isError": False}
 
@@ -369,19 +371,19 @@ def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> Mapping[str, 
         raise UsageError(f"`{verb.name}`: its arguments cannot be read: {str(wrong)[:200]}") from None
     if error is not None:
         place = "/".join(str(part) for part in error.instance_path)
-        told = f"`{verb.name}`: `{place[:200]}`: {error.message[:300]}"
-        raise UsageError(told, hint=HINTS.get(place.split("/")[0]))
+        message = f"`{verb.name}`: `{place[:200]}`: {error.message[:300]}"
+        raise UsageError(message, hint=HINTS.get(place.split("/")[0]))
     return arguments
 
 
 def _error_text(wrong: McptestError, door: Door) -> str:
     from mcptest_engine.core.sanitise import sanitise
 
-    told = wrong.message if wrong.hint is None else f"{wrong.message}\n{wrong.hint}"
+    text = wrong.message if wrong.hint is None else f"{wrong.message}\n{wrong.hint}"
     tail = getattr(wrong, "stderr_tail", "")
     if tail:
-        told += "\nthe end of the server's stderr:\n" + "\n".join(tail.splitlines()[-10:])
-    return door.known_secrets.redact_text(sanitise(told))[:8_000]
+        text += "\nthe end of the server's stderr:\n" + "\n".join(tail.splitlines()[-10:])
+    return door.known_secrets.redact_text(sanitise(text))[:8_000]
 
 
 def _error_result(words: str) -> dict[str, Any]:

@@ -271,11 +271,11 @@ async def _load(request: Request, named: _Named) -> LoadedSuite:
             remove_inline(named.path)
         errors = [problem for problem in broken.problems if problem.severity is Severity.ERROR]
         inline = named.path if named.run_id is not None else None
-        told = "; ".join(_in_a_line(problem, request, inline=inline) for problem in errors[:5])
+        problems = "; ".join(_in_a_line(problem, request, inline=inline) for problem in errors[:5])
         hint = "use validate_suite to see every problem"
         if named.handle is not None:
             hint = f"the suite is `{named.handle}`: correct it with edit_suite"
-        raise UsageError(f"the suite does not load: {told}", hint=hint) from None
+        raise UsageError(f"the suite does not load: {problems}", hint=hint) from None
     request.door.keep_secrets(suite.secrets)
     return suite
 
@@ -519,18 +519,18 @@ def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestR
     from mcptest_engine.reporting.repro import filter_name
 
     failure = agent_failure(record, test, RenderOptions())
-    told: dict[str, Any] = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_, "line": test.line}
+    row: dict[str, Any] = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_, "line": test.line}
     if failure.actual is not None:
-        told["actual"] = failure.actual
+        row["actual"] = failure.actual
     if failure.clipped:
-        told["full"] = uri
+        row["full"] = uri
     repro = failure.repro
     if len(repro) > _LONGEST_REPRO:
         repro = f"{repro.partition(' --filter ')[0]} --last-failed"
-    told["repro"] = repro
+    row["repro"] = repro
     if len(name := filter_name(test)) <= LONGEST_NAME:
-        told["repro_call"] = named.again(request, name)
-    found: dict[str, Any] = presentable(told)
+        row["repro_call"] = named.again(request, name)
+    found: dict[str, Any] = presentable(row)
     return found
 
 
@@ -543,6 +543,6 @@ def _options(door: Door) -> LoadOptions:
 
 def _problem_json(problem: Problem) -> dict[str, Any]:
     longest = {"path": _LONGEST_POINTER, "message": _LONGEST_MESSAGE, "hint": _LONGEST_MESSAGE}
-    told = {key: part[: longest[key]] if isinstance(part, str) else part for key, part in problem.to_json().items()}
-    found: dict[str, Any] = presentable(told)
+    members = {key: part[: longest[key]] if isinstance(part, str) else part for key, part in problem.to_json().items()}
+    found: dict[str, Any] = presentable(members)
     return found

@@ -180,14 +180,16 @@ class _Reader:
         if "ask" not in fields.members:
             return None
         path = fields.path_of("ask")
-        asked = self._fields(fields.members["ask"], path, tuple(_ASKED))
-        if asked is None or (not asked.members and fields.members["ask"]):  # it contains only what was reported already
+        question = self._fields(fields.members["ask"], path, tuple(_ASKED))
+        if question is None or (
+            not question.members and fields.members["ask"]
+        ):  # it contains only what was reported already
             return None
-        if len(asked.members) != 1:
+        if len(question.members) != 1:
             self.complain(path, "`ask` needs exactly one of `sampling`, `elicitation`, `roots`")
             return None
-        ((capability, value),) = asked.members.items()
-        inside = asked.path_of(capability)
+        ((capability, value),) = question.members.items()
+        inside = question.path_of(capability)
         if isinstance(value, str) and capability != "roots":
             value = _short_question(capability, value)
         elif value is None and capability == "roots":
@@ -211,8 +213,8 @@ class _Reader:
                 hint = (
                     did_you_mean(name, _LISTS) if isinstance(name, str) else None
                 ) or f"known lists: {', '.join(_LISTS)}"
-                told = f'"{name}"' if isinstance(name, str) else kind_of(name)
-                self.complain(path, f"unknown list {told}", hint=hint)
+                shown = f'"{name}"' if isinstance(name, str) else kind_of(name)
+                self.complain(path, f"unknown list {shown}", hint=hint)
         return tuple(names)
 
     def _touches(self, fields: Fields) -> Template | None:

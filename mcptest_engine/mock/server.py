@@ -194,8 +194,10 @@ class Session:
             return Silence()
         error = message.get("error")
         if isinstance(error, dict):
-            told = f"the client answered {call.tool.ask.method} with error {error.get('code')}: {error.get('message')}"
-            return success(call.key, tool_error(told), delay_ms=call.delay_ms)
+            error_text = (
+                f"the client answered {call.tool.ask.method} with error {error.get('code')}: {error.get('message')}"
+            )
+            return success(call.key, tool_error(error_text), delay_ms=call.delay_ms)
         return self._guarded(call.key, lambda: self._finish(call, message.get("result"), before=()))
 
     def _shared_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
@@ -314,8 +316,8 @@ class Session:
         question = call.tool.ask
         assert question is not None
         if question.capability not in (self._declared or {}):
-            told = f"tool {call.tool.name} asks for {question.method}, which this client did not declare"
-            return success(call.key, tool_error(told))
+            message = f"tool {call.tool.name} asks for {question.method}, which this client did not declare"
+            return success(call.key, tool_error(message))
         self._questions += 1
         name = f"mock-{self._questions}"
         self._asked[name] = call

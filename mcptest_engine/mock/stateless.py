@@ -98,8 +98,8 @@ def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> di
 
 def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[str, object]:
     """The result of `server/discover`: revisions, capabilities and instructions."""
-    told = {} if manifest.instructions is None else {"instructions": manifest.instructions}
-    return {"supportedVersions": list(STATELESS_VERSIONS), "capabilities": capabilities, **told}
+    instructions = {} if manifest.instructions is None else {"instructions": manifest.instructions}
+    return {"supportedVersions": list(STATELESS_VERSIONS), "capabilities": capabilities, **instructions}
 
 
 def missing_capability(tool: Tool) -> RpcError:
@@ -112,8 +112,8 @@ def missing_capability(tool: Tool) -> RpcError:
 def input_required(tool: Tool, params: Mapping[str, object]) -> dict[str, Any]:
     """The result that asks the client. The state is the tool's name: enough to check that it comes back unchanged."""
     assert tool.ask is not None
-    asked = {"method": tool.ask.method, **({"params": params} if params else {})}
-    return {"resultType": "input_required", "inputRequests": {ASKED: asked}, "requestState": f"mock:{tool.name}"}
+    request = {"method": tool.ask.method, **({"params": params} if params else {})}
+    return {"resultType": "input_required", "inputRequests": {ASKED: request}, "requestState": f"mock:{tool.name}"}
 
 
 def input_given(tool: Tool, params: Mapping[str, object]) -> Any:
@@ -144,8 +144,10 @@ def listener(key: str | float, params: Mapping[str, object], capabilities: Mappi
     methods = frozenset(_LIST_CHANGES[name] for name in honoured if name in _LIST_CHANGES)
     heard = Listener(subscription=key, methods=methods, uris=frozenset(honoured.get("resourceSubscriptions", ())))
     meta = {f"{META}subscriptionId": key}
-    told = notification("notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": honoured})
-    return heard, told
+    acknowledgement = notification(
+        "notifications/subscriptions/acknowledged", {"_meta": meta, "notifications": honoured}
+    )
+    return heard, acknowledgement
 
 
 def _check_headers(

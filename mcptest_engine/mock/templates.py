@@ -83,12 +83,12 @@ def _compile_text(text: str, complain: Complain, path: Path, *, as_text: bool, k
         pieces.append("${" if expression is None else _reference(expression, complain, path, known))
         at = found.end()
     pieces.append(text[at:])
-    kept = [piece for piece in pieces if piece != ""]
-    if len(kept) == 1 and not isinstance(kept[0], str) and not as_text:
-        return kept[0]
-    if all(isinstance(piece, str) for piece in kept):
-        return constant("".join(str(piece) for piece in kept))
-    return _mixed(kept)
+    nonempty = [piece for piece in pieces if piece != ""]
+    if len(nonempty) == 1 and not isinstance(nonempty[0], str) and not as_text:
+        return nonempty[0]
+    if all(isinstance(piece, str) for piece in nonempty):
+        return constant("".join(str(piece) for piece in nonempty))
+    return _mixed(nonempty)
 
 
 def _reference(expression: str, complain: Complain, path: Path, known: tuple[str, ...]) -> Template:

@@ -88,8 +88,8 @@ class FoundServer:
     @property
     def digest(self) -> str:
         """A hash of words, `env`, headers and folder; it differs when any of these changes, shown or not."""
-        told = json.dumps([self.words, dict(self.target)], sort_keys=True)
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        content = json.dumps([self.words, dict(self.target)], sort_keys=True)
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _without_secrets(self) -> tuple[str, ...]:
         return command_without_secrets(self.words, {**(self.target.get("env") or {}), **self.secrets})

@@ -103,7 +103,7 @@ async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | 
     method, member = f"{what}/list", MEMBERS[what]
     timeout = session.spec.timeout_seconds if timeout_seconds is None else timeout_seconds
     entries: list[dict[str, Any]] = []
-    sent, held = 0, 0
+    sent, memory_bytes = 0, 0
     seen: set[str] = set()
     params = None
     for _ in range(MAX_PAGES):
@@ -114,8 +114,8 @@ async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | 
         entries += page
         sent += exchange.size
         if sent * MOST_PER_BYTE > MAX_LIST_BYTES:
-            held += parsed_bytes(page if held else entries)
-            if held > MAX_LIST_BYTES:
+            memory_bytes += parsed_bytes(page if memory_bytes else entries)
+            if memory_bytes > MAX_LIST_BYTES:
                 limit = MAX_LIST_BYTES // (1024 * 1024)
                 raise _broken(session, f'"{method}" lists too much: its pages take more than {limit} MiB of memory')
         if not cursor:
@@ -138,8 +138,8 @@ def _page(
         raise ServerError(f'server "{name}" {clause}', server=name, stderr_tail=session.stderr_tail, clause=clause)
     page, cursor = answer["result"].get(member), answer["result"].get("nextCursor")
     if not isinstance(page, list):
-        told = f"it is {kind_of(page)}" if member in answer["result"] else "it is missing"
-        raise _broken(session, f'the result of "{method}" has no list `{member}`: {told}')
+        reason = f"it is {kind_of(page)}" if member in answer["result"] else "it is missing"
+        raise _broken(session, f'the result of "{method}" has no list `{member}`: {reason}')
     for index, entry in enumerate(page):
         if not isinstance(entry, dict):
             raise _broken(

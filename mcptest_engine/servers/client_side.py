@@ -54,10 +54,10 @@ class ClientSide:
 
         Source: MCP 2026-07-28, SEP-2322.
         """
-        asked = {key: request if isinstance(request, dict) else {} for key, request in requests.items()}
-        if not all(self.declares(str(request.get("method"))) for request in asked.values()):
+        inputs = {key: request if isinstance(request, dict) else {} for key, request in requests.items()}
+        if not all(self.declares(str(request.get("method"))) for request in inputs.values()):
             return None
-        answers = {key: self.answer(request["method"], request.get("params")) for key, request in asked.items()}
+        answers = {key: self.answer(request["method"], request.get("params")) for key, request in inputs.items()}
         if any("error" in answer for answer in answers.values()):
             return None
         return {key: answer["result"] for key, answer in answers.items()}

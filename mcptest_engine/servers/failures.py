@@ -157,8 +157,8 @@ def timed_out(
 
 def answer_lost(method: str, kind: str) -> CallFailed:
     """The answer arrived, and the test's own `fault` discarded it."""
-    told = "cut off by" if kind == "disconnect" else "dropped by"
-    return CallFailed(AnswerLost, f'had its answer to "{method}" {told} `fault: {kind}`')
+    how = "cut off by" if kind == "disconnect" else "dropped by"
+    return CallFailed(AnswerLost, f'had its answer to "{method}" {how} `fault: {kind}`')
 
 
 def broken_answer(method: str, fault: str, shown: str) -> CallFailed:
@@ -308,5 +308,5 @@ def _beside_suite_hint(spec: ServerSpec, word: str) -> str | None:
         return None
     plain = word.removeprefix("./")
     start = "where mcptest was started" if spec.cwd is None else "`cwd`"
-    told = f"paths are relative to {start}; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
-    return told if is_misplaced else None
+    hint = f"paths are relative to {start}; beside the suite it is `${{CONFIG_DIR}}/{plain}`"
+    return hint if is_misplaced else None

@@ -60,17 +60,17 @@ async def read_error_body(response: httpx2.Response) -> bytes:
     """The start of a failure's body, read for a short time and as far as possible. Never raises."""
     import httpx2
 
-    told, size = [], 0
+    pieces, size = [], 0
     try:
         async with asyncio.timeout(_TOLD_SECONDS), aclosing(chunks(response)) as body:
             async for chunk in body:
-                told.append(chunk)
+                pieces.append(chunk)
                 size += len(chunk)
                 if size >= _TOLD_BYTES:
                     break
     except (TimeoutError, httpx2.HTTPError, CallFailed):
         pass  # the status matters more than why its body failed
-    return b"".join(told)[:_TOLD_BYTES]
+    return b"".join(pieces)[:_TOLD_BYTES]
 
 
 async def cut(response: httpx2.Response) -> None:
@@ -117,8 +117,8 @@ async def _unpacked(response: httpx2.Response, coding: str) -> AsyncGenerator[by
                 size += len(piece)
                 if size > _UNPACKED_FREELY and size > _MAX_RATIO * packed_size:
                     freely = _UNPACKED_FREELY // _MIB
-                    told = f"sent a compressed body that unpacks to over {freely} MiB, more than {_MAX_RATIO} times its size"
-                    raise CallFailed(ProtocolBroken, told)
+                    clause = f"sent a compressed body that unpacks to over {freely} MiB, more than {_MAX_RATIO} times its size"
+                    raise CallFailed(ProtocolBroken, clause)
                 if piece:
                     yield piece
     if unpacker is not None and not unpacker.eof:

@@ -82,9 +82,9 @@ class HttpExchange:
         except TimeoutError:
             if not limit.expired():
                 raise
-            asked = "" if call is None else f' "{call.method}"'
+            method = "" if call is None else f' "{call.method}"'
             whose = " (`http.timeout`)" if is_own else ""
-            clause = f"did not answer{asked} within {duration(seconds)}{whose}"
+            clause = f"did not answer{method} within {duration(seconds)}{whose}"
             raise CallFailed(CallTimeout, clause, own_limit=is_own) from None
 
     # --- one POST
@@ -153,8 +153,8 @@ class HttpExchange:
                     raise answer_lost(call.method, "disconnect")
                 if self._is_for_another(answer, call):
                     self._keep_body(line)
-                    told = f"its `id` is {json.dumps(answer['id'])[:80]}, where the request's was {call.id}"
-                    raise self._broken(call, told, line)
+                    reason = f"its `id` is {json.dumps(answer['id'])[:80]}, where the request's was {call.id}"
+                    raise self._broken(call, reason, line)
         self._http.receiver.received(line, at)
 
     def _is_for_another(self, answer: dict[str, Any], call: Call) -> bool:
@@ -180,8 +180,8 @@ class HttpExchange:
             raise self._broken(call, f"HTTP {status} with an empty body")
         if kind == "application/json":
             raise self._broken(call, f"HTTP {status} with a body that does not answer it", body)
-        told = f'the content type "{kind}"' if kind else "no content type"
-        raise self._broken(call, f"HTTP {status} with {told}", body)
+        described = f'the content type "{kind}"' if kind else "no content type"
+        raise self._broken(call, f"HTTP {status} with {described}", body)
 
     def _is_unusable_answer(self, call: Call, body: bytes) -> bool:
         """Whether the session could not use this as the answer: it is stored, and its connection is not reused."""
@@ -294,11 +294,11 @@ class HttpExchange:
         spec = self._http.spec
         if self._retries is None:
             self._retries = Retries(self._call, spec.connect_timeout_seconds, self._http.receiver.danger_of_repeating)
-        kept = http_failures.stored_body(body, spec.redact)
-        return await self._retries.wait_before_next(response, kept, resumes=resumes)
+        stored = http_failures.stored_body(body, spec.redact)
+        return await self._retries.wait_before_next(response, stored, resumes=resumes)
 
     def _refusal(self, response: httpx2.Response, body: bytes, to_what: str) -> CallFailed | ServerError:
-        status, told = response.status_code, http_failures.http_status_text(response)
+        status, status_text = response.status_code, http_failures.http_status_text(response)
         if status in (401, 403):
             return auth.refused(self._http.spec, status, response.headers.get("www-authenticate"))
         if response.has_redirect_location:
@@ -306,12 +306,12 @@ class HttpExchange:
             same = target is not None and same_origin(target, response.request.url)
             return http_failures.redirected(response, target, same_origin=same)
         if status == 404 and self._http.headers.session_id is not None:
-            clause = f"ended the session ({told})"
+            clause = f"ended the session ({status_text})"
             self._http.receiver.expired(Ending(clause=clause))
             return CallFailed(ServerDied, clause)
         shown = http_failures.quoted(body, self._http.spec.redact)
         refusal = "" if self._retries is None else self._retries.refusal
-        return CallFailed(ProtocolBroken, f"answered with {told}{to_what}{shown}{refusal}")
+        return CallFailed(ProtocolBroken, f"answered with {status_text}{to_what}{shown}{refusal}")
 
 
 def _is_answered(call: Call) -> bool:

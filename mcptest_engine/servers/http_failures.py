@@ -56,9 +56,9 @@ def network_failure(
 
     where = f" at {shown_url(spec.url or '')}"
     for cause in causes(wrong):
-        told = _failure_of_cause(cause, where, spec)
-        if told is not None:
-            return told
+        failure = _failure_of_cause(cause, where, spec)
+        if failure is not None:
+            return failure
     if isinstance(wrong, httpx2.ConnectTimeout):
         seconds = spec.http.connect_timeout_seconds or spec.connect_timeout_seconds
         return _unreached(f"no connection within {duration(seconds)}{where}")
@@ -73,8 +73,8 @@ def network_failure(
     if isinstance(wrong, httpx2.NetworkError):
         return _closed(spec, where, answering=answering, opening=opening)
     # A bad header or URL of ours, an OAuth failure, or something unforeseen: the call must not wait for its timeout.
-    said = spec.redact(_message(wrong)) or type(wrong).__name__
-    return CallFailed(ServerDied, f"could not be reached over HTTP: {said}")
+    message = spec.redact(_message(wrong)) or type(wrong).__name__
+    return CallFailed(ServerDied, f"could not be reached over HTTP: {message}")
 
 
 def causes(wrong: BaseException) -> Iterator[BaseException]:
@@ -159,16 +159,16 @@ def _without(text: str, start: str, end: str) -> str:
 
     In linear time, which a regular expression would not guarantee.
     """
-    folded, kept, at = text.lower(), [], 0
+    folded, pieces, at = text.lower(), [], 0
     if len(folded) != len(text):  # a letter whose lower case is longer
         folded = text
     while (opens := folded.find(start, at)) >= 0:
-        kept += [text[at:opens], " "]
+        pieces += [text[at:opens], " "]
         closes = folded.find(end, opens)
         if closes < 0:
-            return "".join(kept)
+            return "".join(pieces)
         at = closes + len(end)
-    return "".join([*kept, text[at:]])
+    return "".join([*pieces, text[at:]])
 
 
 def _failure_of_cause(cause: BaseException, where: str, spec: ServerSpec) -> CallFailed | None:
@@ -198,8 +198,8 @@ def _no_http(message: str, spec: ServerSpec, where: str, *, answering: bool, ope
         return CallFailed(ProtocolBroken, "answered with TLS to plain HTTP", hint="it may use TLS: try an https URL")
     if "too long" in message:
         return CallFailed(ProtocolBroken, "answered with HTTP headers of more than 100 KiB, which is too large")
-    told = spec.redact(_QUOTED_BYTES.sub(r"\1", message))
-    return CallFailed(ProtocolBroken, f"answered with something other than HTTP: {told[:300]}")
+    reason = spec.redact(_QUOTED_BYTES.sub(r"\1", message))
+    return CallFailed(ProtocolBroken, f"answered with something other than HTTP: {reason[:300]}")
 
 
 def _closed(spec: ServerSpec, where: str, *, answering: bool, opening: bool) -> CallFailed:

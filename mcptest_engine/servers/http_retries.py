@@ -52,34 +52,34 @@ class Retries:
         answer.
         """
         self.refusal = ""
-        asked = None
+        seconds = None
         if response.status_code in _BUSY:
-            asked = retry_after_seconds(response.headers.get("retry-after", ""), time())
-        if asked is None:
+            seconds = retry_after_seconds(response.headers.get("retry-after", ""), time())
+        if seconds is None:
             return None
         left = (self._deadline if self._call is None else self._call.deadline) - monotonic()
         if len(self.kept) >= MAX_RETRIES:
             self.refusal = f"; mcptest asked {MAX_RETRIES + 1} times, each time after the requested pause"
-        elif asked >= left:
+        elif seconds >= left:
             whose = "there are" if self._call is None else "the call has"
-            self.refusal = f"; it asks to wait {duration(asked)}, and {whose} {_left(left)}"
+            self.refusal = f"; it asks to wait {duration(seconds)}, and {whose} {_left(left)}"
         elif (
             self._call is not None
             and not resumes
             and response.status_code == _UNAVAILABLE
             and (danger := await self._danger_of_repeating(self._call))
         ):
-            self.refusal = f"; it asks to call again in {duration(asked)}, which is not done: {danger}"
+            self.refusal = f"; it asks to call again in {duration(seconds)}, which is not done: {danger}"
         else:
             self.kept.append(
                 {
                     "status": response.status_code,
                     "headers": dict(response.headers),
                     "body": body,
-                    "waited_ms": round(asked * 1000),
+                    "waited_ms": round(seconds * 1000),
                 }
             )
-            return asked
+            return seconds
         return None
 
 

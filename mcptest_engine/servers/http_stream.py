@@ -154,8 +154,10 @@ class OwnStream:
         if status == 200 and kind == STREAM_TYPE:
             return True
         if not self._known.is_set() and not 400 <= status < 500:
-            told = f'HTTP 200 and the content type "{kind}"' if status == 200 else http_status_text(response)
-            self._http.receiver.remarks.add(f"answered the GET for its own event stream with {told}, not with HTTP 405")
+            answer = f'HTTP 200 and the content type "{kind}"' if status == 200 else http_status_text(response)
+            self._http.receiver.remarks.add(
+                f"answered the GET for its own event stream with {answer}, not with HTTP 405"
+            )
         return False
 
     def _take(self, event: ServerSentEvent, at: float) -> None:

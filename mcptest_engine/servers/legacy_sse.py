@@ -138,6 +138,6 @@ class LegacyStream:
             raise CallFailed(ProtocolBroken, "named an endpoint for messages that is not a URL") from None
         if not same_origin(here, there):
             shown = shown_url(str(there))
-            told = f'named an endpoint for messages at another origin, "{shown}", to which nothing is sent'
-            raise CallFailed(ProtocolBroken, told)
+            clause = f'named an endpoint for messages at another origin, "{shown}", to which nothing is sent'
+            raise CallFailed(ProtocolBroken, clause)
         return str(there)

@@ -62,7 +62,7 @@ def _width_bytes(line: bytes) -> int:
 
 def _structure(line: bytes) -> bytes:
     """Return `line` without the contents of its texts. Works in pieces, since this is for large lines."""
-    kept, inside, carried = bytearray(), False, b""
+    structure, inside, carried = bytearray(), False, b""
     for start in range(0, len(line), _PIECE):
         piece = carried + line[start : start + _PIECE]
         whole = piece.rstrip(b"\\")
@@ -71,5 +71,5 @@ def _structure(line: bytes) -> bytes:
         texts = slice(0 if inside else 1, None, 2)
         inside ^= len(parts) % 2 == 0
         parts[texts] = [b""] * len(parts[texts])
-        kept += b'"'.join(parts)
-    return bytes(kept)
+        structure += b'"'.join(parts)
+    return bytes(structure)

@@ -64,9 +64,9 @@ async def _request_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Call
     check_endpoint(endpoint, _ENDPOINT)
     response = await http.send(flow.request(endpoint, form), _ENDPOINT)
     where = f"the {_ENDPOINT} {shown_url(endpoint)}"
-    code, told = oauth_error(response, redact)
+    code, description = oauth_error(response, redact)
     if code is not None:
-        raise OAuthTrouble(f"{where} refused: {told}", code=code)
+        raise OAuthTrouble(f"{where} refused: {description}", code=code)
     members = json_object(response)
     if response.status_code != 200 or members is None:
         raise OAuthTrouble(f"{where} answered HTTP {response.status_code}{quoted_body(response, redact)}")
@@ -91,11 +91,11 @@ async def _poll(
         except OAuthTrouble:  # the network may recover: poll less often
             interval = min(2 * interval + 1, _LONGEST_INTERVAL)
             continue
-        code, told = oauth_error(response, redact)
+        code, description = oauth_error(response, redact)
         if code == "slow_down":
             interval += _SLOWER
         elif code in _ENDED:
-            raise OAuthTrouble(f"{_ENDED[code]}: {told}", code=code, hint="log in again")
+            raise OAuthTrouble(f"{_ENDED[code]}: {description}", code=code, hint="log in again")
         elif code != "authorization_pending":
             return read_grant(response, redact)
 

@@ -161,7 +161,7 @@ class Flow:
         assert self.redirect_uri is not None
         verifier = secrets.token_urlsafe(64)
         challenge = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self.client.client_id,
             "redirect_uri": self.redirect_uri,
@@ -172,10 +172,10 @@ class Flow:
             **({"scope": self.scope} if self.scope else {}),
         }
         if "offline_access" in (self.scope or "").split():
-            asked["prompt"] = "consent"  # Source: OpenID Connect Core, section 11
+            parameters["prompt"] = "consent"  # Source: OpenID Connect Core, section 11
         endpoint = str(self.metadata.get("authorization_endpoint") or urljoin(_origin(self.url), "/authorize"))
         check_endpoint(endpoint, "authorization endpoint")
-        code, issuer = await browse(f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}")
+        code, issuer = await browse(f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}")
         self._check_issuer_of_answer(issuer)
         form = {
             "grant_type": CODE_GRANT,
@@ -215,10 +215,10 @@ class Flow:
         for url in _server_metadata_urls(named, self.url):
             response = await _get(http, url)
             if response.status_code == 200 and (found := self._server_metadata(response)) is not None:
-                told = found["issuer"]
-                if told != issuer and (named is not None or not _same_issuer(told, issuer)):
+                found_issuer = found["issuer"]
+                if found_issuer != issuer and (named is not None or not _same_issuer(found_issuer, issuer)):
                     raise OAuthTrouble(
-                        f"the metadata at {shown_url(url)} is of another issuer: {self._quoted(told)}, not "
+                        f"the metadata at {shown_url(url)} is of another issuer: {self._quoted(found_issuer)}, not "
                         f"{self._quoted(issuer)}"
                     )
                 self._take_metadata(found, url)
@@ -264,10 +264,10 @@ class Flow:
         """
         methods = found.get("code_challenge_methods_supported")
         if self._needs_browser and not (isinstance(methods, list) and "S256" in methods):
-            told = "is missing" if methods is None else f"is {one_line(self._redact(json.dumps(methods)[:1024]), 100)}"
+            state = "is missing" if methods is None else f"is {one_line(self._redact(json.dumps(methods)[:1024]), 100)}"
             raise OAuthTrouble(
                 f"{shown_url(url)} does not say that PKCE with S256 is supported: "
-                f"`code_challenge_methods_supported` {told}; MCP requires that a client refuses that",
+                f"`code_challenge_methods_supported` {state}; MCP requires that a client refuses that",
                 hint='the authorization server\'s metadata needs `"code_challenge_methods_supported": ["S256"]`',
             )
         self.metadata = found
@@ -314,9 +314,9 @@ class Flow:
     def _registered(self, response: httpx2.Response) -> Client:
         """Read the client from the answer to a registration. Source: RFC 7591 section 3.2. Raises: OAuthTrouble."""
         who = f"the registration endpoint {shown_url(str(response.request.url))}"
-        code, told = oauth_error(response, self._redact)
+        code, description = oauth_error(response, self._redact)
         if response.status_code not in (200, 201):
-            reason = told if code else f"HTTP {response.status_code}{quoted_body(response, self._redact)}"
+            reason = description if code else f"HTTP {response.status_code}{quoted_body(response, self._redact)}"
             hint = "register mcptest there yourself and give its client id with --client-id"
             raise OAuthTrouble(f"{who} refused: {reason}", code=code, hint=hint)
         members = json_object(response)
@@ -358,13 +358,13 @@ class Flow:
             f"{shown_url(str(response.request.url))} answered HTTP {response.status_code}"
         )
 
-    def _check_issuer_of_answer(self, told: str | None) -> None:
+    def _check_issuer_of_answer(self, iss: str | None) -> None:
         """Raises: OAuthTrouble for an answer that may be from another authorization server. Source: RFC 9207."""
-        if told is None and self.metadata.get("authorization_response_iss_parameter_supported") is True:
+        if iss is None and self.metadata.get("authorization_response_iss_parameter_supported") is True:
             raise OAuthTrouble("the answer of the login lacks `iss`, which the authorization server promises")
-        if told is not None and told != self.issuer:
+        if iss is not None and iss != self.issuer:
             raise OAuthTrouble(
-                f"the answer of the login is of another issuer: `iss` is {self._quoted(told)}, not "
+                f"the answer of the login is of another issuer: `iss` is {self._quoted(iss)}, not "
                 f"{self._quoted(self.issuer or 'known')}"
             )
 

@@ -188,10 +188,10 @@ def oauth_error(response: httpx2.Response, redact: Callable[[str], str]) -> tupl
 
 def describe_oauth_error(code: str, description: object, redact: Callable[[str], str]) -> str:
     """Describe an OAuth error in short: `invalid_client "no such client"`, without secrets."""
-    told = one_line(redact(code), 100)
+    text = one_line(redact(code), 100)
     if isinstance(description, str) and description.strip():
-        told += f' "{one_line(redact(description.strip()[:4096]), 200)}"'
-    return told
+        text += f' "{one_line(redact(description.strip()[:4096]), 200)}"'
+    return text
 
 
 def network_reason(wrong: BaseException) -> str:

@@ -72,12 +72,12 @@ async def log_in(
     http: HttpOptions | None = None,
 ) -> StoredToken:
     """Log in at the MCP server `url`; `open_url` opens the authorization page. Return the token. Raises: AuthFailed."""
-    asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
-    browser = _Browser(asked, open_url)
+    login = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
+    browser = _Browser(login, open_url)
 
     async def steps() -> StoredToken:
-        async with OAuthHttp(asked.http, _PATIENCE_SECONDS) as requests:
-            return await browser.during(lambda: _token_for(asked, browser.flow, requests))
+        async with OAuthHttp(login.http, _PATIENCE_SECONDS) as requests:
+            return await browser.during(lambda: _token_for(login, browser.flow, requests))
 
     return await _bounded(url, timeout_seconds, steps)
 
@@ -94,24 +94,24 @@ async def log_in_by_device(
     timing: Timing | None = None,
 ) -> StoredToken:
     """Log in at the MCP server `url`; `show` displays the code to the user. Return the token. Raises: AuthFailed."""
-    asked = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
+    login = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
 
     async def request_grant(http: OAuthHttp) -> Grant:
-        return await device_grant(flow, http, show, asked.redact, timing or Timing())
+        return await device_grant(flow, http, show, login.redact, timing or Timing())
 
     flow = Flow(
         url,
-        asked.redact,
+        login.redact,
         request_grant,
         grants=(GRANT, "refresh_token"),
-        client=asked.client,
+        client=login.client,
         scope=scope,
         needs_browser=False,
     )
 
     async def steps() -> StoredToken:
-        async with OAuthHttp(asked.http, _PATIENCE_SECONDS) as requests:
-            return await _token_for(asked, flow, requests)
+        async with OAuthHttp(login.http, _PATIENCE_SECONDS) as requests:
+            return await _token_for(login, flow, requests)
 
     return await _bounded(url, timeout_seconds, steps)
 
@@ -122,14 +122,14 @@ class InteractiveTokens:
     def __init__(
         self,
         open_url: Callable[[str], Awaitable[None] | None],
-        asked: LoginRequest,
+        login: LoginRequest,
         *,
         client_metadata_url: str | None,
         timeout_seconds: float,
     ) -> None:
-        self._url, self._options = asked.url, asked.http
+        self._url, self._options = login.url, login.http
         self._timeout_seconds = timeout_seconds
-        self._browser = _Browser(asked, open_url, client_metadata_url)
+        self._browser = _Browser(login, open_url, client_metadata_url)
         self._flow = self._browser.flow
         self._lock = asyncio.Lock()
         self.remarks: list[str] = []
@@ -137,8 +137,8 @@ class InteractiveTokens:
     def secrets(self) -> tuple[str, ...]:
         """Every token and secret held now."""
         grant, client = self._flow.grant, self._flow.client
-        held = (grant and grant.access_token, grant and grant.refresh_token, client and client.client_secret)
-        return tuple(secret for secret in held if secret)
+        secrets = (grant and grant.access_token, grant and grant.refresh_token, client and client.client_secret)
+        return tuple(secret for secret in secrets if secret)
 
     async def current(self, request: httpx2.Request) -> str | None:  # noqa: ARG002
         """The token to send; None before the first refusal."""
@@ -185,9 +185,9 @@ def interactive_auth(
     """
     from mcptest_engine.servers.token_auth import TokenAuth
 
-    asked = LoginRequest(url, client_id=client_id, client_secret=client_secret, http=http)
+    login = LoginRequest(url, client_id=client_id, client_secret=client_secret, http=http)
     tokens = InteractiveTokens(
-        open_url, asked, client_metadata_url=client_metadata_url, timeout_seconds=timeout_seconds
+        open_url, login, client_metadata_url=client_metadata_url, timeout_seconds=timeout_seconds
     )
     return TokenAuth(url, tokens, steps_up=True)
 
@@ -197,21 +197,21 @@ class _Browser:
 
     def __init__(
         self,
-        asked: LoginRequest,
+        login: LoginRequest,
         open_url: Callable[[str], Awaitable[None] | None],
         client_metadata_url: str | None = None,
     ) -> None:
         self.flow = Flow(
-            asked.url,
-            asked.redact,
+            login.url,
+            login.redact,
             lambda http: self.flow.code_grant(http, self._browse),
             grants=(CODE_GRANT, "refresh_token"),
-            client=asked.client,
-            scope=asked.scope,
+            client=login.client,
+            scope=login.scope,
             client_metadata_url=client_metadata_url,
         )
         self._open_url = open_url
-        self._redact = asked.redact
+        self._redact = login.redact
         self._port = 0  # the same for each login: a client is registered with its port
         self._listener: RedirectListener | None = None
 
@@ -228,35 +228,35 @@ class _Browser:
         opened = self._open_url(authorization_url)
         if inspect.isawaitable(opened):
             await opened
-        came = await self._listener.answer()
-        return came.code, came.iss
+        redirect = await self._listener.answer()
+        return redirect.code, redirect.iss
 
 
-async def _token_for(asked: LoginRequest, flow: Flow, http: OAuthHttp) -> StoredToken:
-    request, challenge = await _challenged(asked, http)
+async def _token_for(login: LoginRequest, flow: Flow, http: OAuthHttp) -> StoredToken:
+    request, challenge = await _challenged(login, http)
     grant = await flow.token(http, request, Challenge(401, challenge))
     assert grant is not None  # a 401 yields a token, or raises
-    return _stored(asked, flow, grant)
+    return _stored(login, flow, grant)
 
 
-async def _challenged(asked: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Request, str | None]:
+async def _challenged(login: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Request, str | None]:
     """Send a request as a session would, and return it with the server's challenge; None when no token was required."""
-    request = httpx2.Request("POST", asked.url, headers=_MCP_HEADERS, content=json.dumps(_PROBE))
+    request = httpx2.Request("POST", login.url, headers=_MCP_HEADERS, content=json.dumps(_PROBE))
     async with http.stream(request, "server") as response:
         session = response.headers.get("mcp-session-id")
         challenge = response.headers.get("www-authenticate") if response.status_code in (401, 403) else None
     if session is not None:
-        ending = httpx2.Request("DELETE", asked.url, headers={"Mcp-Session-Id": session})
+        ending = httpx2.Request("DELETE", login.url, headers={"Mcp-Session-Id": session})
         async with http.stream(ending, "server"):
             pass  # whether it ends the session that this request opened is up to the server
     return request, challenge
 
 
-def _stored(asked: LoginRequest, flow: Flow, grant: Grant) -> StoredToken:
+def _stored(login: LoginRequest, flow: Flow, grant: Grant) -> StoredToken:
     client, now = flow.client, time.time()
     assert client is not None
     return StoredToken(
-        url=asked.url,
+        url=login.url,
         access_token=grant.access_token,
         last_refreshed=now,
         refresh_token=grant.refresh_token,

@@ -142,8 +142,8 @@ class RedirectListener:
     def _settle(self, parameters: dict[str, str], answer: asyncio.Future[Redirected]) -> tuple[str, str]:
         if "error" in parameters:
             code = parameters["error"]
-            told = describe_oauth_error(code, parameters.get("error_description"), self._redact)
-            answer.set_exception(OAuthTrouble(f"the authorization server refused the login: {told}", code=code))
+            description = describe_oauth_error(code, parameters.get("error_description"), self._redact)
+            answer.set_exception(OAuthTrouble(f"the authorization server refused the login: {description}", code=code))
             return "200 OK", _REFUSED
         answer.set_result(Redirected(parameters["code"], parameters.get("state"), parameters.get("iss")))
         return "200 OK", _DONE

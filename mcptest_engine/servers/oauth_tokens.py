@@ -95,9 +95,9 @@ def read_grant(response: httpx2.Response, redact: Callable[[str], str]) -> Grant
     """Read the token of an answer. Raises: OAuthTrouble, with the OAuth error, when there is none."""
     who = f"the {TOKEN_ENDPOINT} {shown_url(str(response.request.url))}"
     redact = _without_what_was_sent(response.request, redact)
-    code, told = oauth_error(response, redact)
+    code, description = oauth_error(response, redact)
     if code is not None:
-        raise OAuthTrouble(f"{who} refused: {told}", code=code)
+        raise OAuthTrouble(f"{who} refused: {description}", code=code)
     if response.status_code not in (200, 201):
         raise OAuthTrouble(f"{who} answered HTTP {response.status_code}{quoted_body(response, redact)}")
     members = json_object(response)

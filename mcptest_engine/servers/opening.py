@@ -49,13 +49,13 @@ async def open_session(session: OpenSession) -> Opened:
 
     Raises: CallFailed, AuthFailed; ProbeFatal when only the probe of `auto` failed.
     """
-    asked, seconds = session.spec.protocol, session.spec.connect_timeout_seconds
-    if asked == "auto":
+    revision, seconds = session.spec.protocol, session.spec.connect_timeout_seconds
+    if revision == "auto":
         return await _probe(session, seconds)
-    if asked in STATELESS_REVISIONS:
-        return _discovered(session, await _discover(session, asked, seconds), asked)
-    exchange = await _initialize(session, asked or DEFAULT_REVISION, seconds)
-    if asked is None and NEWEST_STATELESS in _supported(exchange.answer.get("error")):  # it has no other revision
+    if revision in STATELESS_REVISIONS:
+        return _discovered(session, await _discover(session, revision, seconds), revision)
+    exchange = await _initialize(session, revision or DEFAULT_REVISION, seconds)
+    if revision is None and NEWEST_STATELESS in _supported(exchange.answer.get("error")):  # it has no other revision
         found = await _discover(session, NEWEST_STATELESS, seconds)
         if "result" in found.answer:
             session.remarks.add(f'refused `initialize`; mcptest uses the stateless revision "{NEWEST_STATELESS}"')

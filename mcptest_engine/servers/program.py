@@ -220,22 +220,22 @@ class Program:
                     await asyncio.wait_for(self._changed.wait(), max(0.0, min(pause, deadline - monotonic())))
             self._changed.clear()
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
-        told = f"it was not ready within {duration(ready.timeout_seconds)}: {reason or NO_TIME}"
-        raise self._failure(told, hint=self._hint_of_ports(child) or _longer(ready))
+        clause = f"it was not ready within {duration(ready.timeout_seconds)}: {reason or NO_TIME}"
+        raise self._failure(clause, hint=self._hint_of_ports(child) or _longer(ready))
 
     async def _look(self, ready: Readiness, child: Child, seconds: float) -> str | None:
         """Why it is not ready yet, as a phrase; None when it is, or has ended."""
         if ready.output is not None:
-            said = self._output.text(since=0.0)
-            return None if ready.output in said else f"it has not written {quoted(ready.output)}"
+            output = self._output.text(since=0.0)
+            return None if ready.output in output else f"it has not written {quoted(ready.output)}"
         parts = urlsplit(self.url)
-        asked = self.url
+        url = self.url
         if ready.path is not None:
-            asked = urlunsplit(parts._replace(path=ready.path, query=""))
+            url = urlunsplit(parts._replace(path=ready.path, query=""))
         elif ready.port is not None:
-            asked = f"http://{_in_url(parts.hostname or '')}:{ready.port}"
-        spec = replace(self._spec, url=asked)
-        condition = ready._replace(url=None if ready.path is None else asked)
+            url = f"http://{_in_url(parts.hostname or '')}:{ready.port}"
+        spec = replace(self._spec, url=url)
+        condition = ready._replace(url=None if ready.path is None else url)
         asking = asyncio.ensure_future(tried(spec, condition, seconds))
         await asyncio.wait((asking, child.exited), return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
@@ -243,7 +243,7 @@ class Program:
             await asyncio.wait((asking,))
             return None
         wrong = asking.result()
-        return None if wrong is None else f"{wrong} at {shown_url(asked)}"
+        return None if wrong is None else f"{wrong} at {shown_url(url)}"
 
     def _check_listener(self, child: Child) -> None:
         """Refuse a program when an older process listens on the port: that may have taken it meanwhile."""
@@ -254,8 +254,8 @@ class Program:
             and listener.session != child.pid
             and listener.started < own.started
         ):
-            told = f"process {listener.pid} ({listener.name}) listens on port {self._port} in its place"
-            raise self._failure(told, hint=_FREE_PORT_HINT)
+            clause = f"process {listener.pid} ({listener.name}) listens on port {self._port} in its place"
+            raise self._failure(clause, hint=_FREE_PORT_HINT)
 
     def _hint_of_ports(self, child: Child) -> str | None:
         ports = [str(port) for port in ports_of_session(child.pid) if port != self._port]

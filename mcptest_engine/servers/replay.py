@@ -37,8 +37,8 @@ class NotRecorded(ServerError):
 
 def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any], Any]) -> Connect:
     """Make a `connect` to the servers of a cassette. `redact` is that of the recording: params are compared without secrets."""
-    recorded = {server: RecordedExchanges(told["exchanges"]) for server, told in cassette["servers"].items()}
-    kinds = {server: str(told.get("transport", "stdio")) for server, told in cassette["servers"].items()}
+    recorded = {server: RecordedExchanges(recording["exchanges"]) for server, recording in cassette["servers"].items()}
+    kinds = {server: str(recording.get("transport", "stdio")) for server, recording in cassette["servers"].items()}
 
     async def connect(spec: ServerSpec) -> Session:
         from mcptest_engine.servers.session import open_over

@@ -55,18 +55,18 @@ def compare_identity(file: ServerFile, server_info: Mapping[str, object]) -> Ite
     """Whether the server reports the name and version of its file."""
     from mcptest_engine.servers.diagnosis.checks import Check, Status
 
-    said, version = str(server_info.get("name") or ""), str(server_info.get("version") or "")
+    name, version = str(server_info.get("name") or ""), str(server_info.get("version") or "")
     expected = str(file.name)
-    same = _letters(said) and _letters(said) in (_letters(expected), _letters(expected.rpartition("/")[2]))
-    told = f"the file says `{expected}`, the server says `{said or 'no name'}`"
+    same = _letters(name) and _letters(name) in (_letters(expected), _letters(expected.rpartition("/")[2]))
+    detail = f"the file says `{expected}`, the server says `{name or 'no name'}`"
     hint = None if same else "clients show both; give them the same name, the file's after its last slash"
-    yield Check(layer="protocol", name="name", status=Status.OK if same else Status.WARNING, detail=told, hint=hint)
+    yield Check(layer="protocol", name="name", status=Status.OK if same else Status.WARNING, detail=detail, hint=hint)
     if file.version is not None:
         same = version == file.version
-        told = f"the file says {file.version}, the server says {version or 'no version'}"
+        detail = f"the file says {file.version}, the server says {version or 'no version'}"
         hint = None if same else "raise both together: take the version of both from one place"
         status = Status.OK if same else Status.FAILED
-        yield Check(layer="protocol", name="version", status=status, detail=told, hint=hint)
+        yield Check(layer="protocol", name="version", status=status, detail=detail, hint=hint)
 
 
 def _letters(name: str) -> str:
@@ -421,8 +421,8 @@ class _BundleVariables:
             default = json.dumps(default)
         elif default is not None:
             default = self.fill(default) if isinstance(default, str) else str(default)
-        asked = {"default": default, "isRequired": field.get("required"), "isSecret": field.get("sensitive")}
-        return self._values.of(asked, name, in_environment=True) or ""
+        described = {"default": default, "isRequired": field.get("required"), "isSecret": field.get("sensitive")}
+        return self._values.of(described, name, in_environment=True) or ""
 
 
 def _found_server(name: str, path: Path, target: Mapping[str, Any], values: _Values) -> FoundServer:

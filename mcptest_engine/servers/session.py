@@ -510,12 +510,12 @@ class Session:
         self._abandon(call, f"no answer within {call.timeout_seconds:g} s")
         self._calls.given_up[call.id] = call.tool_or_method
         noise = " ⏎ ".join([text for at, text in self.remarks.noise if at >= call.sent_at][:_MAX_QUOTED_NOISE]) or None
-        held = self._transport.unfinished()
-        unfinished = self._shown(held, 160) if held.strip(b" \t\r\n\0") else None
+        line = self._transport.unfinished()
+        unfinished = self._shown(line, 160) if line.strip(b" \t\r\n\0") else None
         refused_at, refused = self._receiver.refused or (0.0, None)
         refused = refused if refused_at >= call.sent_at else None
-        told = timed_out(call.method, call.timeout_seconds, noise=noise, unfinished=unfinished, refused=refused)
-        self.failed(call, told)
+        failure = timed_out(call.method, call.timeout_seconds, noise=noise, unfinished=unfinished, refused=refused)
+        self.failed(call, failure)
 
     def _abandon(self, call: Call, reason: str) -> None:
         """Cancel the call at the server, if it was sent.

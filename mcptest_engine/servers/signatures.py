@@ -126,8 +126,8 @@ def type_of(schema: object, root: object, depth: int = 0) -> str:
         return _literal(whole["const"])
     values = whole.get("enum")
     if isinstance(values, list) and values:
-        told = [_literal(value) for value in values[:MOST_VALUES]]
-        return "|".join([*told, "…"] if len(values) > MOST_VALUES else told)
+        literals = [_literal(value) for value in values[:MOST_VALUES]]
+        return "|".join([*literals, "…"] if len(values) > MOST_VALUES else literals)
     kind = whole.get("type")
     if isinstance(kind, list):
         return _alternatives(_plain_type(one, whole, root, depth, named) for one in kind) or "any"
@@ -213,10 +213,10 @@ def _plain_type(kind: object, schema: Mapping[str, object], root: object, depth:
 
 
 def _alternatives(kinds: Iterator[str]) -> str:
-    told = list(dict.fromkeys(kinds))
-    if len(told) > MOST_KINDS:
-        told = [*told[:MOST_KINDS], "…"]
-    return "|".join(told)
+    types = list(dict.fromkeys(kinds))
+    if len(types) > MOST_KINDS:
+        types = [*types[:MOST_KINDS], "…"]
+    return "|".join(types)
 
 
 def _reference_name(schema: object) -> str:

@@ -323,8 +323,8 @@ def _unset_header(name: str, header: str, variable: str) -> Problem:
 
 def _gate(options: Mapping[str, Any], key: str, default: str, *, is_strict: bool) -> str:
     """An option of "fail", "warn" or "off"; `--strict` turns "warn" into "fail"."""
-    said: str = options.get(key) or default
-    return "fail" if is_strict and said == "warn" else said
+    gate: str = options.get(key) or default
+    return "fail" if is_strict and gate == "warn" else gate
 
 
 def _seconds(settings: Mapping[str, Any], key: str, default: float) -> float:

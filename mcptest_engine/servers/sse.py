@@ -56,10 +56,10 @@ class EventSplitter:
 
     def rest(self) -> bytes:
         """The start of an unfinished event, as its data or its line; b"" between events and in a comment."""
-        held = bytes(self._held)
+        line = bytes(self._held)
         if self._data is not None:
             return bytes(self._data)
-        return b"" if held.startswith(b":") else held
+        return b"" if line.startswith(b":") else line
 
     def _line(self, line: bytes) -> ServerSentEvent | None:
         if not self._begun:

@@ -94,32 +94,32 @@ class StoredLogin:
                 self._adopt(token_store.load(stale.url) or stale)
                 return
             async with token_store.locked(stale.url, _LOCK_PATIENCE_SECONDS):
-                kept = token_store.load(stale.url) or stale
-                if kept.access_token == stale.access_token and kept.can_be_refreshed:
-                    kept = await self._renew(kept)
-                    token_store.save(kept)
-                self._adopt(kept)
+                token = token_store.load(stale.url) or stale
+                if token.access_token == stale.access_token and token.can_be_refreshed:
+                    token = await self._renew(token)
+                    token_store.save(token)
+                self._adopt(token)
 
     def _adopt(self, token: StoredToken) -> None:
         keep_secrets(self._spec, token.secrets())
         self._token = token
 
-    async def _renew(self, kept: StoredToken) -> StoredToken:
-        form = {"grant_type": "refresh_token", "refresh_token": kept.refresh_token or ""}
-        if kept.resource is not None:
-            form["resource"] = kept.resource
-        client = Client(kept.client_id or "", kept.client_secret, kept.auth_method)
-        redactor = Redactor((*kept.secrets(), *client.secrets()))
+    async def _renew(self, token: StoredToken) -> StoredToken:
+        form = {"grant_type": "refresh_token", "refresh_token": token.refresh_token or ""}
+        if token.resource is not None:
+            form["resource"] = token.resource
+        client = Client(token.client_id or "", token.client_secret, token.auth_method)
+        redactor = Redactor((*token.secrets(), *client.secrets()))
         try:
             async with OAuthHttp(self._spec.http, patience_seconds(self._spec)) as http:
-                grant = await request_token(http, kept.token_endpoint or "", form, client, redactor.redact_text)
+                grant = await request_token(http, token.token_endpoint or "", form, client, redactor.redact_text)
         except OAuthTrouble as wrong:
             raise self._failed(wrong) from wrong
         now, lifetime = self._clock(), grant.lifetime_seconds
-        return kept._replace(
+        return token._replace(
             access_token=grant.access_token,
-            refresh_token=grant.refresh_token or kept.refresh_token,
-            scope=grant.scope or kept.scope,
+            refresh_token=grant.refresh_token or token.refresh_token,
+            scope=grant.scope or token.scope,
             expires_at_unix=None if lifetime is None else now + lifetime,
             last_refreshed=now,
         )

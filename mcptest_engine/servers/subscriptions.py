@@ -87,5 +87,5 @@ def _remark_end(session: OpenSession, task: asyncio.Task[Any]) -> None:
         return
     answer = task.result().answer
     if "error" in answer:
-        told = describe_error(answer["error"], session.spec.redact)
-        session.remarks.add(f"refused `subscriptions/listen`: {told}")
+        reason = describe_error(answer["error"], session.spec.redact)
+        session.remarks.add(f"refused `subscriptions/listen`: {reason}")

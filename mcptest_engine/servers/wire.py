@@ -215,8 +215,8 @@ class LineSplitter:
 
     def rest(self) -> bytes:
         """Remove and return what came after the last newline: a server may die in the middle of a line."""
-        held, self._held = self._held, bytearray()
-        return bytes(held)
+        rest, self._held = self._held, bytearray()
+        return bytes(rest)
 
     def _hold(self, piece: bytes) -> None:
         if self._skipping:

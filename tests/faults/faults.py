@@ -344,7 +344,7 @@ FAULTS = (
     Fault(
         "a retry waits longer than the call may take",
         "mcptest_engine/servers/http_retries.py",
-        "elif asked >= left:",
+        "elif seconds >= left:",
         "elif False:",
         ("tests/servers_client/test_http_limits.py",),
     ),
@@ -358,7 +358,7 @@ FAULTS = (
     Fault(
         "the answer of another authorization server is taken",
         "mcptest_engine/servers/oauth_flow.py",
-        "if told is not None and told != self.issuer:",
+        "if iss is not None and iss != self.issuer:",
         "if False:",
         ("tests/auth/test_login.py", "tests/auth/test_refused.py"),
     ),

@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the shard that stdin describes."""
-    asked = json.loads(sys.stdin.buffer.readline())
+    request = json.loads(sys.stdin.buffer.readline())
     try:
-        told: dict[str, Any] = {"record": asyncio.run(_run_batch(asked)).to_json()}
+        answer: dict[str, Any] = {"record": asyncio.run(_run_batch(request)).to_json()}
     except McptestError as error:
-        told = {"error": str(error.message), "hint": error.hint}
-    json.dump(told, sys.stdout)
+        answer = {"error": str(error.message), "hint": error.hint}
+    json.dump(answer, sys.stdout)
     sys.stdout.flush()
     os._exit(0)  # a thread of asyncio may still wait for stdin
 
 
-async def _run_batch(asked: Mapping[str, Any]) -> RunRecord:
+async def _run_batch(request: Mapping[str, Any]) -> RunRecord:
     from mcptest_engine.cli.common import find_here, load
     from mcptest_engine.running.launch import launch
     from mcptest_engine.running.listening import Listeners
 
     workspace = find_here()
-    path = Path(asked["suite"])
-    suite = load(path, workspace, asked["variables"])
-    if suite.sha256 != asked["sha256"]:
+    path = Path(request["suite"])
+    suite = load(path, workspace, request["variables"])
+    if suite.sha256 != request["sha256"]:
         raise McptestError(f"on this worker, {path} has a different text", hint="give the workers the same directory")
     task = asyncio.ensure_future(
-        launch(suite, _settings(asked["settings"]), workspace=workspace, emit=Listeners([_write_event]))
+        launch(suite, _settings(request["settings"]), workspace=workspace, emit=Listeners([_write_event]))
     )
     asyncio.get_running_loop().add_reader(0, _cancel_on_eof, task)
     return await task
@@ -55,21 +55,21 @@ async def _run_batch(asked: Mapping[str, Any]) -> RunRecord:
 def _write_event(event: Event) -> None:
     from mcptest_engine.cli.cluster.batch_progress import case_row
 
-    told = case_row(event)
-    if told is not None:
-        sys.stdout.write(json.dumps({"case": told}) + "\n")
+    row = case_row(event)
+    if row is not None:
+        sys.stdout.write(json.dumps({"case": row}) + "\n")
         sys.stdout.flush()
 
 
-def _settings(told: Mapping[str, Any]) -> Any:
+def _settings(members: Mapping[str, Any]) -> Any:
     from mcptest_engine.core.enums import Verdict
     from mcptest_engine.running.settings import RunSettings, Selection
 
-    selection = told["selection"]
+    selection = members["selection"]
     ids = selection["ids"]
     return RunSettings(
         **{
-            **told,
+            **members,
             "selection": Selection(
                 filter=selection["filter"],
                 shard=tuple(selection["shard"]),
@@ -80,10 +80,10 @@ def _settings(told: Mapping[str, Any]) -> Any:
                 rows=frozenset(selection["rows"]),
                 dealt=selection["dealt"],
             ),
-            "server_command": None if told["server_command"] is None else tuple(told["server_command"]),
-            "flags": tuple(told["flags"]),
-            "models": tuple(told["models"]),
-            "fail_on": tuple(map(Verdict, told["fail_on"])),
+            "server_command": None if members["server_command"] is None else tuple(members["server_command"]),
+            "flags": tuple(members["flags"]),
+            "models": tuple(members["models"]),
+            "fail_on": tuple(map(Verdict, members["fail_on"])),
         }
     )
 

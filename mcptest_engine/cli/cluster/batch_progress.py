@@ -47,9 +47,9 @@ class BatchProgress:
         )
         self._emit(RunStarted(run_id=run_id, suite=suite, tests=tests, workers=workers))
 
-    def cases(self, told: Iterable[Any]) -> None:
+    def cases(self, rows: Iterable[Any]) -> None:
         """Emit some finished tests; their results contain only what fits in a line."""
-        for case_id, verdict, duration_ms, reason in told:
+        for case_id, verdict, duration_ms, reason in rows:
             index = self._waiting.pop(case_id, None)
             if index is not None:
                 self._emit(

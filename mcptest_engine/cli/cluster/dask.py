@@ -110,9 +110,9 @@ def _check(suite: LoadedSuite, settings: RunSettings, plan: Plan) -> None:
     serial = [case.name for case in plan.cases if case.serial]
     if serial:
         more = f" and {len(serial) - 1} more" if len(serial) > 1 else ""
-        told = f'"{one_line(serial[0], 100)}"{more} must run alone on a server, and each batch starts its own'
+        reason = f'"{one_line(serial[0], 100)}"{more} must run alone on a server, and each batch starts its own'
         raise UsageError(
-            told,
+            reason,
             hint="write `serial: false` (for a budget, `scope: case`) if that is safe, leave them out "
             "(--skip-tag), or run without --executor",
         )
@@ -156,13 +156,13 @@ def _check_workers(client: Any, directory: str, suite: str) -> int:
     except TimeoutError:
         raise ClusterError("the scheduler has no workers", hint="start some with: dask worker ADDRESS") from None
     try:
-        told = client.run(probe, directory, suite)
+        answers = client.run(probe, directory, suite)
     except Exception as wrong:  # noqa: BLE001 - whatever a worker says, it cannot be used
         raise ClusterError(
             f"a worker cannot run mcptest: {type(wrong).__name__}: {one_line(str(wrong), 200)}",
             hint=f"install mcptest {__version__} for the workers as well",
         ) from None
-    for found in told.values():
+    for found in answers.values():
         if found["mcptest"] != __version__:
             hint = "install the same version for the workers"
             raise ClusterError(
@@ -201,8 +201,8 @@ class _Run:
         started, clock = datetime.now().astimezone(), time.perf_counter()
         stop = f"mcptest-{self.run_id}"
         event = distributed.Event(stop, client=client)
-        told: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        client.subscribe_topic(stop, lambda stamped: told.put(stamped[1]))
+        messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        client.subscribe_topic(stop, lambda stamped: messages.put(stamped[1]))
         futures = [
             client.submit(run_batch, self._batch_request(index), stop, key=f"mcptest-{self.run_id}-{index}", pure=False)
             for index in range(1, self.count + 1)
@@ -210,7 +210,7 @@ class _Run:
         interrupted = False
         try:
             with _interruptible():
-                _listen(futures, told, telling)
+                _listen(futures, messages, telling)
         except KeyboardInterrupt:
             interrupted = True
             say("interrupted: ending the batches\n")
@@ -262,11 +262,11 @@ class _Run:
         troubles: dict[str, None] = {}
         for future in futures:
             if future.status == "finished":
-                told = future.result()
-                if "record" in told:
-                    records.append(RunRecord.from_json(told["record"]))
+                answer = future.result()
+                if "record" in answer:
+                    records.append(RunRecord.from_json(answer["record"]))
                 else:
-                    troubles[one_line(told["error"], 300)] = None
+                    troubles[one_line(answer["error"], 300)] = None
             elif future.status == "error":
                 wrong = future.exception()
                 dead = type(wrong).__name__ == "KilledWorker"
@@ -297,13 +297,13 @@ class _Run:
         )
 
 
-def _listen(futures: Sequence[Any], told: queue.SimpleQueue[Any], telling: BatchProgress) -> None:
+def _listen(futures: Sequence[Any], messages: queue.SimpleQueue[Any], telling: BatchProgress) -> None:
     """Pass on the batches' progress until all of them have ended or failed."""
     for future in futures:
-        future.add_done_callback(lambda _: told.put(()))
+        future.add_done_callback(lambda _: messages.put(()))
     while not all(future.done() for future in futures):
         with contextlib.suppress(queue.Empty):
-            telling.cases(told.get(timeout=LOOK_SECONDS))
+            telling.cases(messages.get(timeout=LOOK_SECONDS))
 
 
 @contextlib.contextmanager

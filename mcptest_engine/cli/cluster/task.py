@@ -22,25 +22,25 @@ def probe(directory: str, suite: str) -> dict[str, Any]:
     return {"mcptest": __version__, "host": socket.gethostname(), "suite": there}
 
 
-def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
+def run_batch(request: dict[str, Any], stop: str) -> dict[str, Any]:
     """Run one shard in a child process; return {"record"} or {"error", "hint"}.
 
     `stop` is the name of the event that cancels the run. A topic of the same name receives the child's progress: lists of [id,
     verdict, ms, reason].
     """
-    if asked["version"] != __version__:
-        return {"error": f"a worker has mcptest {__version__}, and this is {asked['version']}", "hint": None}
+    if request["version"] != __version__:
+        return {"error": f"a worker has mcptest {__version__}, and this is {request['version']}", "hint": None}
     argv = [sys.executable, "-m", "mcptest_engine.cli.cluster.batch"]
     child = subprocess.Popen(
         argv,
-        cwd=asked["directory"],
+        cwd=request["directory"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
     assert child.stdin is not None
-    child.stdin.write(json.dumps(asked).encode() + b"\n")
+    child.stdin.write(json.dumps(request).encode() + b"\n")
     child.stdin.flush()
     done, telling = threading.Event(), _ProgressSender(stop)
     watcher = threading.Thread(target=_watch, args=(child, stop, done, telling, _client()), daemon=True)
@@ -49,11 +49,11 @@ def run_batch(asked: dict[str, Any], stop: str) -> dict[str, Any]:
     telling.send()
     done.set()
     try:
-        told: dict[str, Any] = json.loads(out)
+        answer: dict[str, Any] = json.loads(out)
     except ValueError:
         tail = err.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"exit code {child.returncode}"]
         return {"error": f"a batch ended without a record on {socket.gethostname()}: {tail[0]}", "hint": None}
-    return told
+    return answer
 
 
 class _ProgressSender:

@@ -45,15 +45,15 @@ class Check:
 
     def as_json(self) -> dict[str, Any]:
         """Encode for the JSON report; unknown members are left out."""
-        told: dict[str, Any] = {} if self.server is None else {"server": self.server}
-        told |= {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
+        members: dict[str, Any] = {} if self.server is None else {"server": self.server}
+        members |= {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
         if self.hint:
-            told["hint"] = self.hint
+            members["hint"] = self.hint
         if self.duration_ms is not None:
-            told["duration_ms"] = round(self.duration_ms, 3)
+            members["duration_ms"] = round(self.duration_ms, 3)
         if self.output:
-            told["output"] = self.output
-        return told
+            members["output"] = self.output
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,8 +52,8 @@ def check_machine(tell: Tell, *, environ: Mapping[str, str], own: str, data_dir:
 async def check_programs(tell: Tell, environ: Mapping[str, str]) -> None:
     """Check the programs that often start servers; mcptest itself needs none of them."""
     found = {name: shutil.which(name, path=environ.get("PATH", os.defpath)) for name in _PROGRAMS}
-    told = await asyncio.gather(*(_version(name, path) for name, path in found.items()))
-    for (name, path), version in zip(found.items(), told, strict=True):
+    versions = await asyncio.gather(*(_version(name, path) for name, path in found.items()))
+    for (name, path), version in zip(found.items(), versions, strict=True):
         if path is None:
             tell(_check(name, Status.SKIPPED, "not on PATH; only servers that are started with it need it"))
         else:
@@ -106,10 +106,10 @@ def _disk(folder: Path) -> Check:
         free = shutil.disk_usage(folder).free
     except OSError as wrong:
         return _check("disk", Status.WARNING, f"its free space cannot be read: {wrong.strerror}")
-    told = f"{free / 1024**3:.1f} GiB free"
+    detail = f"{free / 1024**3:.1f} GiB free"
     if free < _FEW_BYTES:
-        return _check("disk", Status.WARNING, told, "runs keep their records in `.mcptest`: free some space")
-    return _check("disk", Status.OK, told)
+        return _check("disk", Status.WARNING, detail, "runs keep their records in `.mcptest`: free some space")
+    return _check("disk", Status.OK, detail)
 
 
 def _open_files() -> Check:
@@ -118,21 +118,21 @@ def _open_files() -> Check:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return _check("open files", Status.OK, "no limit")
-    told = f"at most {soft}"
+    detail = f"at most {soft}"
     if soft < _FEW_FILES:
-        return _check("open files", Status.WARNING, told, "each server takes four: raise it with `ulimit -n 1024`")
-    return _check("open files", Status.OK, told)
+        return _check("open files", Status.WARNING, detail, "each server takes four: raise it with `ulimit -n 1024`")
+    return _check("open files", Status.OK, detail)
 
 
 def _watches() -> Check | None:
     """Check how many files Linux may watch; `--watch` and the workbench depend on that."""
     with contextlib.suppress(OSError, ValueError):
         number = int(_WATCHES.read_text(encoding="ascii"))
-        told = f"at most {counted(number, 'watch').replace('watchs', 'watches')}"
+        detail = f"at most {counted(number, 'watch').replace('watchs', 'watches')}"
         if number < _FEW_WATCHES:
             hint = "`--watch` may miss changes: raise fs.inotify.max_user_watches"
-            return _check("inotify", Status.WARNING, told, hint)
-        return _check("inotify", Status.OK, told)
+            return _check("inotify", Status.WARNING, detail, hint)
+        return _check("inotify", Status.OK, detail)
     return None
 
 
@@ -152,12 +152,12 @@ async def _version(name: str, path: str | None) -> str | None:
         return None
     try:
         async with asyncio.timeout(_VERSION_SECONDS):
-            said, _ = await process.communicate()
+            output, _ = await process.communicate()
     except TimeoutError:
         return None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    number = re.search(rb"\d+(?:\.\d+)+", said)
+    number = re.search(rb"\d+(?:\.\d+)+", output)
     return number[0].decode("ascii") if number else None

@@ -59,8 +59,8 @@ async def check_network(spec: ServerSpec, tell: Tell, *, seconds: float) -> bool
         return False
     if proxy is not None:
         whose = "`http.proxy`" if spec.http.proxy is not None else "the environment"
-        told = f"requests go through {shown_url(proxy)}, as {whose} says; the next checks are of the proxy"
-        tell(Check(layer="proxy", name="proxy", status=Status.OK, detail=told))
+        detail = f"requests go through {shown_url(proxy)}, as {whose} says; the next checks are of the proxy"
+        tell(Check(layer="proxy", name="proxy", status=Status.OK, detail=detail))
         parts = urlsplit(proxy)
     host = parts.hostname or ""
     addresses = await _resolved(host, parts.port or _PORTS.get(parts.scheme, 80), tell, seconds)
@@ -88,8 +88,8 @@ def _check_url(spec: ServerSpec, tell: Tell) -> bool:
         _ = parts.port
         wrong = _url_fault(parts.scheme, parts.hostname, parts.port)
     except ValueError as fault:
-        told = str(fault)
-        parts, wrong = urlsplit(""), f"is not a URL: {told[:1].lower()}{told[1:]}"
+        reason = str(fault)
+        parts, wrong = urlsplit(""), f"is not a URL: {reason[:1].lower()}{reason[1:]}"
     if wrong is None and (" " in url or not url.isprintable()):
         wrong = "contains a space or a control character"
     if wrong is not None:
@@ -263,14 +263,14 @@ def _certificate_result(connection: ssl.SSLObject, *, verified: bool) -> tuple[S
     certificate = connection.getpeercert() or {}
     alternatives: Any = certificate.get("subjectAltName", ())
     names = [str(value) for kind, value in alternatives if kind in ("DNS", "IP Address")]
-    told = f"{version}, certificate for {', '.join(names[:_SHOWN_ADDRESSES])}"
+    detail = f"{version}, certificate for {', '.join(names[:_SHOWN_ADDRESSES])}"
     try:
         left = ssl.cert_time_to_seconds(str(certificate["notAfter"])) - time()
     except (KeyError, ValueError):
-        return Status.OK, told, None
+        return Status.OK, detail, None
     days = int(left // _DAY_SECONDS)
-    told += f", valid for {counted(days, 'more day')}"
-    return (Status.WARNING, told, "renew it soon") if days < _SOON_DAYS else (Status.OK, told, None)
+    detail += f", valid for {counted(days, 'more day')}"
+    return (Status.WARNING, detail, "renew it soon") if days < _SOON_DAYS else (Status.OK, detail, None)
 
 
 def _since(began: float) -> float:

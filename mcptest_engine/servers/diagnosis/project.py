@@ -161,12 +161,12 @@ def check_tokens(tell: Tell) -> None:
     for token in listed:
         end, status, hint = token.expires_at_unix, Status.OK, None
         if end is not None and end <= time.time():
-            told = "has expired, and is refreshed when it is next used"
+            validity = "has expired, and is refreshed when it is next used"
             if not token.can_be_refreshed:
-                status, told, hint = Status.WARNING, "has expired", f"log in again with: {login_command(token.url)}"
+                status, validity, hint = Status.WARNING, "has expired", f"log in again with: {login_command(token.url)}"
         else:
-            told = "valid until the server revokes it" if end is None else f"valid for {_span(end - time.time())}"
-        detail = f"{shown_url(token.url)}: {told}"
+            validity = "valid until the server revokes it" if end is None else f"valid for {_span(end - time.time())}"
+        detail = f"{shown_url(token.url)}: {validity}"
         tell(Check(layer="tokens", name="login", status=status, detail=detail, hint=hint))
 
 

@@ -97,9 +97,11 @@ async def _over_http(spec: ServerSpec, tell: Tell, learn: Learn | None) -> None:
     try:
         http = (session.handshake and session.handshake.http) or {}
         if session.transport == "sse":
-            told = "HTTP+SSE of 2024-11-05, which Streamable HTTP replaced"
+            detail = "HTTP+SSE of 2024-11-05, which Streamable HTTP replaced"
             tell(
-                _http_check(Status.WARNING, told, began, "serve Streamable HTTP as well: newer clients know only that")
+                _http_check(
+                    Status.WARNING, detail, began, "serve Streamable HTTP as well: newer clients know only that"
+                )
             )
         else:
             tell(_http_check(Status.OK, _http_answer(http), began))
@@ -158,11 +160,11 @@ def _status_detail(http: dict[str, Any], clause: str, hint: str | None) -> tuple
 
 def _auth_refused(spec: ServerSpec, refused: AuthFailed) -> Check:
     """Report the refusal, without the command that diagnoses it."""
-    told, detail, hint = refused.refusal, refused.clause, refused.hint
-    if told is not None:
-        detail = f"HTTP {told.status}, server advertises {told.advertised}"
-        hint = f"{told.sent}; {told.remedy}"
-        if told.may_log_in:
+    refusal, detail, hint = refused.refusal, refused.clause, refused.hint
+    if refusal is not None:
+        detail = f"HTTP {refusal.status}, server advertises {refusal.advertised}"
+        hint = f"{refusal.sent}; {refusal.remedy}"
+        if refusal.may_log_in:
             hint += f", or try: {login_command(spec.url or '')}"
     return Check(layer="auth", name="auth", status=Status.FAILED, detail=detail, hint=hint)
 
