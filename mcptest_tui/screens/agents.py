@@ -226,7 +226,7 @@ class RowDetail(Controller):
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
         """Show the row a little later, so that running over many costs nothing."""
         event.stop()
-        if isinstance(event.lines, AgentList) and self._view.go(event.at):
+        if isinstance(event.lines, AgentList):
             self._show_soon()
 
 

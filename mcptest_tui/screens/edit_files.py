@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from mcptest_engine.core.text import counted
+from mcptest_engine.running.diagnostics import Diagnostic
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
 from mcptest_tui.config import config_file
 from mcptest_tui.keymap import keymap_file, keymap_template
@@ -20,8 +21,7 @@ from mcptest_tui.screens.edit_docs import OpenDoc
 from mcptest_tui.state.editor_model import open_file, reason
 from mcptest_tui.widgets.file_tabs import FileTabs, Tab
 from mcptest_tui.widgets.frame import show_titles
-from mcptest_tui.widgets.outline import Outline
-from mcptest_tui.widgets.problems import ProblemList
+from mcptest_tui.widgets.outline import Entry
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ class OpenFiles(Controller):
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
         """Go to a problem, or to a test of the outline."""
         event.stop()
-        if isinstance(event.lines, ProblemList):
-            problem = event.lines.problems[event.at]
-            self.open(problem.file, problem.line, problem.column)
-        elif isinstance(event.lines, Outline) and self.current is not None:
-            self.open(self.current.file.path, event.lines.entries[event.at].line, 1)
+        row = event.row
+        if isinstance(row, Diagnostic):
+            self.open(row.file, row.line, row.column)
+        elif isinstance(row, Entry) and self.current is not None:
+            self.open(self.current.file.path, row.line, 1)
 
     def remove(self, doc: OpenDoc) -> None:
         """Close it, whatever it holds, and show another."""

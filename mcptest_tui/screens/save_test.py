@@ -87,7 +87,7 @@ class AssertionList(Lines):
             one = self.proposals[self.cursor]
             one.chosen = not one.chosen
             self.refresh()
-            self.post_message(self.Chosen(self, self.cursor))
+            self.post_message(self.Chosen(self))
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
         """A click on the box, or two anywhere."""

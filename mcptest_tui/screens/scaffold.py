@@ -64,9 +64,11 @@ class ScaffoldList(Lines):
         self.rows: list[Row] = state.rows()
 
     def rebuilt(self) -> None:
-        """Other rows; the cursor stays, but never on the first heading."""
-        self.rows = self.state.rows()
-        self.changed(cursor=max(self.cursor, min(1, len(self.rows) - 1)))
+        """Other rows; the cursor stays on its row, but never on the first heading."""
+        row, self.rows = self.row, self.state.rows()
+        at = self.rows.index(row) if row.kind != "heading" and row in self.rows else self.cursor
+        self.changed(cursor=max(at, min(1, len(self.rows) - 1)))
+        self.show_row(self.cursor)
 
     @property
     def row(self) -> Row:
@@ -127,19 +129,19 @@ class ScaffoldList(Lines):
         """In or out."""
         if self.state.toggle(self.row):
             self.refresh()
-            self.post_message(self.Chosen(self, self.cursor))
+            self.post_message(self.Chosen(self))
 
     def action_all(self) -> None:
         """All tools that are harmless, or none."""
         self.state.toggle_all()
         self.refresh()
-        self.post_message(self.Chosen(self, self.cursor))
+        self.post_message(self.Chosen(self))
 
     def action_allow(self) -> None:
         """Let the tests of a tool run that does not declare to be read-only, or no longer."""
         if self.state.toggle_allowed(self.row):
             self.refresh()
-            self.post_message(self.Chosen(self, self.cursor))
+            self.post_message(self.Chosen(self))
 
     def action_choose(self) -> None:
         """Enter ticks too."""

@@ -124,11 +124,9 @@ class AgentsView:
         """The row under the cursor."""
         return self.shown[self.at] if self.at < len(self.shown) else None
 
-    def go(self, at: int) -> bool:
-        """Look at another row; whether it is another."""
-        wanted = min(max(at, 0), max(len(self.shown) - 1, 0))
-        moved, self.at = wanted != self.at, wanted
-        return moved
+    def go(self, at: int) -> None:
+        """Look at another row."""
+        self.at = min(max(at, 0), max(len(self.shown) - 1, 0))
 
     def _show(self) -> None:
         current = self.current if self.at or self.is_read_on else None

@@ -97,6 +97,15 @@ class Matrix(NamedTuple):
         """Everything that runs with a model."""
         return [test for row in self.rows if model in row.cells for test in row.cells[model].tests]
 
+    def place_of(self, before: Matrix, row: int, column: int) -> tuple[int, int]:
+        """Row and column of the test and the model that were there in the matrix before; of one that is gone, the same place."""
+        names = [one.name for one in self.rows]
+        name = before.rows[row].name if row < len(before.rows) else ""
+        model = before.models[column] if column < len(before.models) else ""
+        row = names.index(name) if name in names else row
+        column = self.models.index(model) if model in self.models else column
+        return row, min(column, max(len(self.models) - 1, 0))
+
     def seen(self) -> list[tuple[str, str]]:
         """A value that differs when its state does."""
         return [(cell.status, cell.remark) for row in self.rows for cell in row.cells.values()]

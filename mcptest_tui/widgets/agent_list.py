@@ -52,6 +52,11 @@ class AgentList(Lines):
         self.view = view
         self._first: str | None = None
 
+    def cursor_moved(self) -> None:
+        """The view knows at once: rows that are read meanwhile put the cursor where it says."""
+        self.view.go(self.cursor)
+        super().cursor_moved()
+
     def count(self) -> int:
         """The rows, and a line below them when there are older ones, or none."""
         return len(self.view.shown) + bool(self._below())

@@ -8,7 +8,7 @@ from rich.cells import cell_len, chop_cells
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, safe_text
-from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.lines import Lines, nearest
 from mcptest_tui.words import MARKS, key_of, mark
 
 if TYPE_CHECKING:
@@ -65,9 +65,14 @@ that run."""
         if keep and entries == self.entries and nothing == self._nothing:
             return
         at_end = follow and keep and self.cursor >= self.count() - 1
+        before, place = self.selected, self._rows[self.cursor][0] if self.cursor < len(self._rows) else 0
+        below = self.cursor - next((row for row, (number, *_) in enumerate(self._rows) if number == place), 0)
         self.entries, self._nothing = entries, nothing
         self._laid_out = -1
-        self.changed(top=None if keep else 0, cursor=None if keep else 0)
+        self._lay_out()
+        same = nearest(entries, place, lambda one: one == before)
+        row = next((row for row, (number, *_) in enumerate(self._rows) if number == same), None)
+        self.changed(top=None if keep else 0, cursor=0 if not keep else None if row is None else row + below)
         if at_end:
             self.move_to(self.count() - 1, tell=False)
 

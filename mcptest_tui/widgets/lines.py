@@ -7,7 +7,7 @@ What a subclass draws is pairs of a text and the name of an ink, a component cla
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
@@ -23,7 +23,7 @@ from mcptest_tui.problems import Sturdy
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.binding import BindingType
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Ink = str
     Piece = tuple[str, Ink]
 
+Row = TypeVar("Row")
 
 SEEN = 1.1
 """How much a list grows before its scroll bar is drawn anew, unless it is scrolled: the bar is as tall as the list."""
@@ -65,10 +66,10 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
     @dataclass
     class Chosen(Message):
-        """Enter, or a double click, on a row."""
+        """Enter, or a double click, on a row; `row` is its `row_at`: by now there may be others in the list."""
 
         lines: Lines
-        at: int
+        row: object = None
 
         @property
         def control(self) -> Lines:
@@ -90,6 +91,10 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
         """Row `at`, in at most `width` cells; what is longer is cut."""
         raise NotImplementedError
+
+    def row_at(self, at: int) -> object:  # noqa: ARG002
+        """What row `at` stands for: `Chosen` carries it."""
+        return None
 
     # Drawing
 
@@ -285,7 +290,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
     def action_choose(self) -> None:
         if self.count():
-            self.post_message(self.Chosen(self, self.cursor))
+            self.post_message(self.Chosen(self, self.row_at(self.cursor)))
 
     def _scroll_by(self, steps: int) -> None:
         self.scroll_to(
@@ -322,6 +327,13 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     def on_blur(self) -> None:
         """The cursor is drawn in another way."""
         self.refresh_line(self.cursor)
+
+
+def nearest(rows: Sequence[Row], at: int, is_wanted: Callable[[Row], bool]) -> int | None:
+    """The row that is wanted, of several the nearest to `at`: where the cursor goes when other rows come."""
+    return min(
+        (place for place, row in enumerate(rows) if is_wanted(row)), key=lambda place: abs(place - at), default=None
+    )
 
 
 def shortened(text: str, room: int) -> str:

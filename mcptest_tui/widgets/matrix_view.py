@@ -62,10 +62,10 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
         self._left = 0
 
     def show(self, matrix: Matrix) -> None:
-        """Another matrix; the cursor stays where it is."""
+        """Another matrix; the cursor stays on its test and its model."""
+        row, self.column = matrix.place_of(self.matrix, self.cursor, self.column)
         self.matrix = matrix
-        self.column = min(self.column, max(len(matrix.models) - 1, 0))
-        self.changed()
+        self.changed(cursor=row)
 
     @property
     def cell(self) -> Cell | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line
-from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.lines import Lines, nearest
 from mcptest_tui.words import mark
 
 if TYPE_CHECKING:
@@ -50,9 +50,15 @@ class Outline(Lines):
     def show(self, entries: Sequence[Entry]) -> None:
         """These tests; they may be known later than the line to follow."""
         if entries != self.entries:
+            before = self.row_at(self.cursor)
             self.entries = entries
-            self.changed()
+            self.changed(
+                cursor=nearest(entries, self.cursor, lambda one: before is not None and one.name == before.name)
+            )
             self.follow(self._line)
+
+    def row_at(self, at: int) -> Entry | None:
+        return self.entries[at] if at < len(self.entries) else None
 
     def follow(self, line: int) -> None:
         """Mark the test that a line belongs to."""

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shown
-from mcptest_tui.widgets.lines import Lines
+from mcptest_tui.widgets.lines import Lines, nearest
 from mcptest_tui.words import MARKS, mark
 
 if TYPE_CHECKING:
@@ -51,8 +51,12 @@ class ProblemList(Lines):
     def show(self, problems: Sequence[Diagnostic], file: str) -> None:
         """These problems, `file` being the one that is edited."""
         if (problems, file) != (self.problems, self._file):
+            before = self.row_at(self.cursor)
             self.problems, self._file = problems, file
-            self.changed()
+            self.changed(cursor=nearest(problems, self.cursor, lambda one: one == before))
+
+    def row_at(self, at: int) -> Diagnostic | None:
+        return self.problems[at] if at < len(self.problems) else None
 
     def count(self) -> int:
         return len(self.problems)

@@ -170,6 +170,10 @@ async def test_a_proposal_leads_to_review_and_a_run_to_its_test(workbench, place
         new_test(place, 1)
         screen = await listed(pilot)
         await until(pilot, lambda: [row.kind for row in screen.view.shown] == ["proposal", "run"])
+        for steps, at in ((1, 1), (-1, 0)):
+            screen.listed.action_move(steps)
+            screen.show_all()  # as when runs are read before the message of the move comes
+            assert (screen.view.at, screen.listed.cursor) == (at, at)
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "review" and "added 1" in rows_of(app)[1], what="the proposal")
         await pilot.press("escape", "j")
