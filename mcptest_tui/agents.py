@@ -12,9 +12,9 @@ from mcptest_tui.state.agents import AgentsView, news, row_of
 from mcptest_tui.words import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
-    from mcptest_tui.bridge import Event
+    from mcptest_engine.engine_process.workbench_events import Send
     from mcptest_tui.host import Host
     from mcptest_tui.reviews import Reviews
     from mcptest_tui.state.agents import AgentRow
@@ -26,7 +26,7 @@ NEWEST = 300
 class Agents:
     """Reads the sessions from the engine; the screen shows `view`."""
 
-    def __init__(self, host: Host, reviews: Reviews, emit: Callable[[Event], None]) -> None:
+    def __init__(self, host: Host, reviews: Reviews, emit: Send) -> None:
         """`emit` takes an event as if the engine had sent it."""
         self._host, self._reviews, self._emit = host, reviews, emit
         self.view = AgentsView()
@@ -105,4 +105,5 @@ class Agents:
         except EngineError:
             return  # the record is told of where it is listed
         path = str(self._host.workspace.root / row.suite)
-        self._emit({"event": "run.adopted", "path": path, **answer})
+        run_id, results = answer["run_id"], answer["results"]
+        self._emit({"event": "run.adopted", "path": path, "run_id": run_id, "results": results})

@@ -7,29 +7,30 @@ what a key has changed is drawn first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.timer import Timer
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
+
 FLUSH_SECONDS = 1 / 20
 MANY = 40
 """After more than so many events at once, one turn of the timer is skipped."""
 MOST_SKIPPED = 2
 """At most so many turns of the timer in a row are skipped for keys."""
-Event = dict[str, Any]
 
 
 class Bridge:
     """Collects events; `flush` applies all that wait."""
 
-    def __init__(self, apply: Callable[[list[Event]], None], is_key_due: Callable[[], bool]) -> None:
+    def __init__(self, apply: Callable[[list[WorkbenchEvent]], None], is_key_due: Callable[[], bool]) -> None:
         """`is_key_due()` is true while a change by a key is not drawn yet."""
         self._apply, self._is_key_due = apply, is_key_due
         self._skips_left = MOST_SKIPPED
-        self._waiting: list[Event] = []
+        self._waiting: list[WorkbenchEvent] = []
         self._timer: Timer | None = None
         self.seen = 0
 
@@ -38,7 +39,7 @@ class Bridge:
         self._timer = timer
         timer.pause()
 
-    def take(self, event: Event) -> None:
+    def take(self, event: WorkbenchEvent) -> None:
         """One event from the engine."""
         self._waiting.append(event)
         if len(self._waiting) == 1 and self._timer is not None:

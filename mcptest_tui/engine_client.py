@@ -23,7 +23,8 @@ from mcptest_engine.engine_process.protocol import Lines, encode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    OnEvent = Callable[[dict[str, Any]], None]
+    from mcptest_engine.engine_process.workbench_events import Send
+
     OnState = Callable[[str, str], None]
     OnRequest = Callable[[str, dict[str, Any]], None]
 
@@ -62,7 +63,7 @@ class EngineClient:
     `start` is called. Both are called on the loop, and must be quick.
     """
 
-    def __init__(self, on_event: OnEvent, on_state: OnState, on_request: OnRequest | None = None) -> None:
+    def __init__(self, on_event: Send, on_state: OnState, on_request: OnRequest | None = None) -> None:
         self._on_event, self._on_state, self._on_request = on_event, on_state, on_request
         self._numbers = count(1)
         self._requests: dict[int, asyncio.Future[Any]] = {}

@@ -9,8 +9,8 @@ from mcptest_tui.state.processes import processes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.base_app import BaseApp
-    from mcptest_tui.bridge import Event
     from mcptest_tui.tips import Tips
 
 OF_TESTS = frozenset({"case.started", "case.finished"})
@@ -23,16 +23,14 @@ class EngineEvents:
     def __init__(self, app: BaseApp, tips: Tips) -> None:
         self._app, self._tips = app, tips
 
-    def apply(self, events: list[Event]) -> None:
+    def apply(self, events: list[WorkbenchEvent]) -> None:
         """Apply a batch of events."""
         app = self._app
         app.touch()
-        for event in events:
-            app.runs.progress.apply(event)
         delta = app.store.apply_many(events)
-        others = [event for event in events if event.get("event") not in OF_TESTS]
+        others = [event for event in events if event["event"] not in OF_TESTS]
         for event in others:
-            if event.get("event") == "processes":
+            if event["event"] == "processes":
                 app.processes = processes_of(event["rows"], app.store.documents)
         for screen in app.work_screens():
             screen.engine_events(events)
@@ -40,23 +38,23 @@ class EngineEvents:
             app.work_screen.events_applied(delta)
         app.runs.take_events(others)
         app.reviews.take_events(others)
-        if any(event.get("event") == "run.finished" for event in others):
+        if any(event["event"] == "run.finished" for event in others):
             self._tips.run_finished()
-            if not app.app_focus and 0 < app.config.bell_seconds < (app.runs.progress.last_seconds or 0):
+            if not app.app_focus and 0 < app.config.bell_seconds < (app.store.progress.last_seconds or 0):
                 app.bell()  # nobody looks at the terminal
         self._read_files(others)
         app.refresh_status()
 
-    def _read_files(self, events: Sequence[Event]) -> None:
+    def _read_files(self, events: Sequence[WorkbenchEvent]) -> None:
         """Read files that have changed, and those that may have changed between being read and being watched."""
         app = self._app
         changed: list[str] = []
         watched: list[str] = []
         for event in events:
-            if event.get("event") == "files.changed":
-                changed += app.suites.changed(app.agents.saved(event.get("paths", ())))
-            elif event.get("event") == "files.watched":
-                watched += app.agents.saved(event.get("paths", ()))
+            if event["event"] == "files.changed":
+                changed += app.suites.changed(app.agents.saved(event["paths"]))
+            elif event["event"] == "files.watched":
+                watched += app.agents.saved(event["paths"])
         if watched:
             missed = app.suites.missed(watched)
             if missed:
@@ -71,7 +69,6 @@ class EngineEvents:
         app = self._app
         if state in ("lost", "gone"):
             app.bridge.flush()  # its last events came before its end
-            app.runs.progress.forget()
             app.store.interrupt()
             app.processes = ()
             hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"

@@ -45,7 +45,7 @@ class Leaving:
         """Quit, after a question when text is unsaved or a run is on."""
         unsaved = [name for editor in self._app.editors() for name in editor.unsaved_names()]
         lines = [f"Unsaved: {', '.join(unsaved)} (saved as a draft)"] if unsaved else []
-        if self._app.runs.progress.busy:
+        if self._app.store.progress.busy:
             lines.append("A run is active; its servers will be ended.")
         undecided = self._app.reviews.unwritten()
         lines += [undecided] if undecided else []

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from textual.geometry import Region, Size
     from textual.widget import Widget
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.widgets.status_bar import Status
 
@@ -126,7 +127,7 @@ class ModeScreen(Sturdy, Screen[None]):
     def events_applied(self, delta: object) -> None:
         """The store has changed; called at most 20 times a second, on the current screen and once when it is shown again."""
 
-    def engine_events(self, events: list[dict[str, Any]]) -> None:
+    def engine_events(self, events: list[WorkbenchEvent]) -> None:
         """The events themselves, as they came; called on every screen that exists, before `events_applied`."""
 
     def documents_read(self) -> None:

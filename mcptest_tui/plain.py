@@ -32,8 +32,9 @@ from mcptest_tui.state.filters import Known, parse_filter
 from mcptest_tui.state.result_rows import WORDS, new_lines, problem_lines, result_lines
 from mcptest_tui.state.review_rows import item_lines
 from mcptest_tui.state.reviewing import ACCEPT, KINDS, REJECT, SKIP
-from mcptest_tui.state.run_view import RunView, repro_command
-from mcptest_tui.state.store import VERDICTS, Store
+from mcptest_tui.state.run_view import repro_command
+from mcptest_tui.state.store import Store
+from mcptest_tui.state.test_row import VERDICTS
 from mcptest_tui.state.tree_rows import TO_SEE
 from mcptest_tui.suites import Suites
 from mcptest_tui.words import OWN_KEYS, mark, took_shown
@@ -41,7 +42,8 @@ from mcptest_tui.words import OWN_KEYS, mark, took_shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
-    from mcptest_tui.state.store import TestRow
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
+    from mcptest_tui.state.test_row import TestRow
     from mcptest_tui.state.text_lines import TextLine
 
 LONGEST = 2_000
@@ -140,7 +142,7 @@ class PlainWorkbench:
         self.config = load_config()
         self.folder = Path.cwd()
         self.workspace = find_workspace(self.folder)
-        self.store, self.view = Store(), RunView()
+        self.store = Store()
         self.engine = EngineClient(self._take, self._engine_changed)
         self.engine_ready = asyncio.Event()
         self.watch_mode = self.config.watch
@@ -202,26 +204,23 @@ class PlainWorkbench:
 
     # What the engine says
 
-    def _take(self, event: dict[str, Any]) -> None:
-        self.runs.progress.apply(event)
+    def _take(self, event: WorkbenchEvent) -> None:
         self.store.apply_many([event])
-        self.view.apply([event], self.store)
-        name = event.get("event")
-        if name == "files.changed":
-            self.documents_changed(self.suites.changed(list(event.get("paths", ()))))
-        elif name == "files.watched":
-            missed = self.suites.missed(list(event.get("paths", ())))
+        if event["event"] == "files.changed":
+            self.documents_changed(self.suites.changed(event["paths"]))
+        elif event["event"] == "files.watched":
+            missed = self.suites.missed(event["paths"])
             if missed:
                 self.documents_changed(missed)
-        elif (
-            name == "case.finished" and (row := self.store.rows.get(event["id"])) is not None and row.status in VERDICTS
-        ):
-            self._finished(row)
-        elif name == "run.finished" and self.view.summary is not None:
-            where = f"{self.out.near(str(event.get('path', '')))}: " if len(self.store.documents) > 1 else ""
-            stopped = "stopped; " if self.view.summary.interrupted else ""
-            self.out.put(where + stopped + one_line(self.view.summary.title, LONGEST))
-            self.out.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.view.summary.gates))
+        elif event["event"] == "case.finished":
+            row = self.store.rows.get(event["id"])
+            if row is not None and row.status in VERDICTS:
+                self._finished(row)
+        elif event["event"] == "run.finished" and self.store.run_view.summary is not None:
+            where = f"{self.out.near(event['path'])}: " if len(self.store.documents) > 1 else ""
+            stopped = "stopped; " if self.store.run_view.summary.interrupted else ""
+            self.out.put(where + stopped + one_line(self.store.run_view.summary.title, LONGEST))
+            self.out.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.store.run_view.summary.gates))
         self.runs.take_events([event])
         self.reviews.take_events([event])
 
@@ -236,7 +235,6 @@ class PlainWorkbench:
 
     def _engine_changed(self, state: str, message: str) -> None:
         if state in ("lost", "gone"):
-            self.runs.progress.forget()
             self.store.interrupt()
             hint = "it is started again; results stay" if state == "lost" else "quit and start mcptest again"
             self.out.notify(f"the engine stopped ({message})", hint=hint)
@@ -293,14 +291,14 @@ class PlainWorkbench:
             )
 
     async def _settle(self) -> None:
-        while (self._tasks or self.runs.progress.busy) and not (self._quitting or self.out.is_closed):
+        while (self._tasks or self.store.progress.busy) and not (self._quitting or self.out.is_closed):
             if self._tasks:
                 await asyncio.wait(self._tasks)
             else:
                 await asyncio.sleep(0.02)
 
     def _interrupt(self) -> None:
-        if self.runs.progress.busy:
+        if self.store.progress.busy:
             self.runs.cancel()
         else:
             self.out.put("nothing is running; the command quit leaves")
@@ -382,8 +380,8 @@ class PlainWorkbench:
             self.out.put_text(new_lines(row, place, (), repro)[2:])
             return
         self.out.put(f"in {place}")
-        server = self.view.servers.get((row.path, row.server))
-        self.out.put_text(result_lines(row, row.result, server, repro, self.view.hooks_around(row.id)))
+        server = self.store.run_view.servers.get((row.path, row.server))
+        self.out.put_text(result_lines(row, row.result, server, repro, self.store.run_view.hooks_around(row.id)))
 
     def _do_problems(self, _: str) -> None:
         found = [document for document in self.store.documents.values() if document.diagnostics]
@@ -396,7 +394,7 @@ class PlainWorkbench:
     def _do_servers(self, _: str) -> None:
         found = [(path, server) for path, document in self.store.documents.items() for server in document.servers]
         for path, server in found:
-            known = self.view.servers.get((path, server.name))
+            known = self.store.run_view.servers.get((path, server.name))
             state = known.state if known is not None else "not started"
             self.out.put(f"{one_line(server.name, LONGEST)}: {state}, {one_line(server.target, LONGEST)}")
             if known is not None and known.state == "failed":

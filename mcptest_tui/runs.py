@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.text import counted
 from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, FilesChangedByRuns
-from mcptest_tui.state.progress import CANCELLED, Progress
+from mcptest_tui.state.progress import CANCELLED
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from mcptest_engine.engine_process.workbench_events import RunFailed, Send, WorkbenchEvent
     from mcptest_engine.safety.tool_classes import ToolClass
-    from mcptest_tui.bridge import Event
     from mcptest_tui.host import Host
     from mcptest_tui.suites import Suites
 
@@ -26,11 +25,11 @@ WATCH = ("off", "affected", "all")
 class Runs:
     """The runs that were requested; the queue is the engine's."""
 
-    def __init__(self, host: Host, suites: Suites, emit: Callable[[Event], None]) -> None:
+    def __init__(self, host: Host, suites: Suites, emit: Send) -> None:
         """`emit` takes an event as if the engine had sent it."""
         self._host, self._suites, self._emit = host, suites, emit
+        self._progress = host.store.progress
         self._keys = count(1)
-        self.progress = Progress(time.monotonic)
         self.bail = False
         self._unsent: set[str] = set()
         self._run_by_key: set[str] = set()
@@ -77,7 +76,7 @@ class Runs:
             store.queue(key, listed)
             self._host.run_worker(self._request_run(key, place, tests), group="run.ask", exit_on_error=False)
             # last: a run that could not be begun would be waited for without end
-            self.progress.request(key, len(listed))
+            self._progress.request(key, len(listed))
             keys.append(key)
         if not keys:
             self._host.messages.notify(
@@ -104,28 +103,28 @@ class Runs:
 
     def cancel_one(self) -> None:
         """Stop the run that is on; the next one begins. Before any has begun, all of them."""
-        run = self.progress.run
-        if run is None or not self.progress.waiting:
+        run = self._progress.run
+        if run is None or not self._progress.waiting:
             self.cancel()
             return
-        self.progress.stop(run)
+        self._progress.stop(run)
         self._host.engine.send("cancel", run=run)
-        others = counted(len(self.progress.waiting), "other")
+        others = counted(len(self._progress.waiting), "other")
         self._host.messages.show(
             f"stopped this run; {key_of('run.stop.all')} stops the {others} too",
-            is_over=lambda: not self.progress.waiting,
+            is_over=lambda: not self._progress.waiting,
         )
         self._host.refresh_status()
 
     def cancel(self) -> None:
         """Stop the run that is on and all that wait, also those of suites that are still looked for."""
         self._asked_early = None
-        if not self.progress.busy:
+        if not self._progress.busy:
             self._host.messages.show("nothing is running")
             return
-        self.progress.stop()
+        self._progress.stop()
         for key in list(self._unsent):  # the engine does not know of these yet
-            self._show_failure(key, message="cancelled before it began", kind=CANCELLED)
+            self._show_failure(key, "cancelled before it began", CANCELLED)
         self._unsent.clear()
         self._host.engine.send("cancel")
         self._host.refresh_status()
@@ -174,9 +173,9 @@ class Runs:
 
     def _is_output(self, path: str) -> bool:
         """Whether a file is what servers write, such as a log that their command names: it changes with every run."""
-        during_run = self.progress.busy or self.progress.since_last < WRITTEN_WITHIN_SECONDS
+        during_run = self._progress.busy or self._progress.since_last < WRITTEN_WITHIN_SECONDS
         known = path in self._written.given_up
-        if not self._written.changed(path, run=self.progress.newest if during_run else None):
+        if not self._written.changed(path, run=self._progress.newest if during_run else None):
             return False
         if known:
             return True
@@ -188,19 +187,18 @@ class Runs:
         )
         return True
 
-    def take_events(self, events: list[dict[str, Any]]) -> None:
+    def take_events(self, events: list[WorkbenchEvent]) -> None:
         """Show which runs failed or were stopped, and the engine's warnings."""
         for event in events:
-            if event.get("event") == "run.failed":
-                if event.get("kind") == CANCELLED:
+            if event["event"] == "run.failed":
+                if event["kind"] == CANCELLED:
                     self._host.messages.show("stopped")
-                    continue
-                message, hint = str(event.get("message", "the run failed")), event.get("hint")
-                self._host.messages.notify(message, severity="error", hint=str(hint) if hint else None)
-            elif event.get("event") == "command.failed":
-                self._host.messages.show(str(event.get("message", "")), "error")
-            elif event.get("event") == "warned":
-                self._host.messages.show(str(event.get("message", "")), "warning")
+                else:
+                    self._host.messages.notify(event["message"], severity="error", hint=event.get("hint"))
+            elif event["event"] == "command.failed":
+                self._host.messages.show(event["message"], "error")
+            elif event["event"] == "warned":
+                self._host.messages.show(event["message"], "warning")
 
     def due(self, paths: list[str], documents: list[Any]) -> list[str]:
         """The tests to run after a save."""
@@ -223,21 +221,24 @@ class Runs:
             self._unsent.discard(key)
             self._host.store.update_digests(key)
             await self._host.engine.request("run", run=key, path=path, ids=ids)
-            if key in self.progress.unwanted:  # cancelled while there was no engine to tell
+            if key in self._progress.unwanted:  # cancelled while there was no engine to tell
                 self._host.engine.send("cancel", run=key)
         except EngineError as wrong:
-            self._show_failure(key, message=wrong.message, hint=wrong.hint, kind=wrong.kind)
+            self._show_failure(key, wrong.message, wrong.kind, wrong.hint)
         except Exception:
             self._unsent.discard(key)
-            self._show_failure(key, message="a bug in mcptest kept the run from beginning", kind="bug")
+            self._show_failure(key, "a bug in mcptest kept the run from beginning", "bug")
             raise
 
     def _named(self, paths: list[str]) -> str:
         first = self._host.workspace.relative(Path(paths[0]))
         return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more"
 
-    def _show_failure(self, key: str, **said: object) -> None:
-        self._emit({"event": "run.failed", "run": key, **said})
+    def _show_failure(self, key: str, message: str, kind: str, hint: str | None = None) -> None:
+        failed: RunFailed = {"event": "run.failed", "run": key, "message": message, "kind": kind}
+        if hint is not None:
+            failed["hint"] = hint
+        self._emit(failed)
 
     def _why_nothing(self, wanted: dict[str, list[str] | None], unsound: list[str]) -> str:
         if unsound:

@@ -35,7 +35,7 @@ class StatusDisplay:
     def refresh(self) -> None:
         """Show the state, and pause the timer while nothing runs."""
         app = self._app
-        busy = app.runs.progress.busy
+        busy = app.store.progress.busy
         if self._timer is not None:
             (self._timer.resume if busy else self._timer.pause)()
         if not busy:
@@ -54,7 +54,7 @@ class StatusDisplay:
 
     def _show_title(self) -> None:
         if self._app.config.title:
-            self._title.show(self._app.store.counts, self._app.runs.progress, self._app.write_to_terminal)
+            self._title.show(self._app.store.counts, self._app.store.progress, self._app.write_to_terminal)
 
     def _badges(self) -> dict[str, str]:
         """Counts that need action, of all modes."""
@@ -65,7 +65,7 @@ class StatusDisplay:
 
 
 def _status_of(app: BaseApp, screen: ModeScreen) -> Status:
-    progress = app.runs.progress
+    progress = app.store.progress
     counts = app.store.counts
     message = app.messages.current
     return Status(
@@ -88,7 +88,7 @@ def _status_of(app: BaseApp, screen: ModeScreen) -> Status:
 
 
 def _text(app: BaseApp) -> str:
-    progress = app.runs.progress
+    progress = app.store.progress
     if progress.stopping:
         return "stopping"
     if progress.run is not None:

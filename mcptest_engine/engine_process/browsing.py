@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.engine_process.targets import Target
     from mcptest_engine.engine_process.traffic import TrafficLog
+    from mcptest_engine.engine_process.workbench_events import Send, ServerState
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.session import Session
 
-    Send = Callable[[dict[str, Any]], None]
 
 MOST_LISTED = 2_000
 _LISTS = {
@@ -186,7 +186,7 @@ class _Browsed:
         """Connect, and listen until the session ends."""
         from mcptest_engine.core.errors import ServerError
 
-        self._send_state("starting")
+        self._send(self._state("starting"))
         started = asyncio.get_running_loop().time()
         try:
             session = await self._connect(self._target.spec)
@@ -201,14 +201,13 @@ class _Browsed:
             await self._listen(session)
             ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
             short = "failed" if session.ending is None else session.ending.short
-            self._send_state(
-                "failed", short=short, **self._problem_texts(f"the server has ended: {ending}", session.stderr_tail)
-            )
+            message, stderr = self._texts(f"the server has ended: {ending}", session.stderr_tail)
+            self._send_failure(Refused(message, stderr=stderr, short=short), "failed")
         finally:
             self._opened = asyncio.get_running_loop().create_future()
             self._fail(Refused("this server is no longer connected", kind="gone"))
             await session.close()
-            self._send_state("closed")
+            self._send(self._state("closed"))
 
     def _given_up(self, life: asyncio.Future[None]) -> None:
         """Report that it was ended before it was ready; it may not even have begun."""
@@ -223,23 +222,23 @@ class _Browsed:
                 await session.next_message(_FOREVER)
                 continue
             fresh, told = session.server_messages.notifications[told:], len(session.server_messages.notifications)
-            news = _news(fresh)
-            if news:
-                self._send({"event": "server.news", "session": self._key, **self._target.redactor.redact(news)})
+            lists, updated = _news(fresh)
+            if lists or updated:
+                updated = self._target.redactor.redact(updated)
+                self._send({"event": "server.news", "session": self._key, "lists": lists, "updated": updated})
                 await asyncio.sleep(NEWS_SECONDS)
 
     def _ready(self, session: Session, duration_ms: float) -> None:
         redactor = self._target.redactor
         protocol = session.protocol_version
         self._opened.set_result(session)
-        self._send_state(
-            "ready",
-            server_info=pruned(redactor.redact(session.server_info)),
-            protocol=None if protocol is None else redactor.redact_text(protocol),
-            duration_ms=round(duration_ms, 1),
-            transport=session.transport,
-            remarks=list(session.remarks.texts),
-        )
+        state = self._state("ready")
+        state["server_info"] = pruned(redactor.redact(session.server_info))
+        state["protocol"] = None if protocol is None else redactor.redact_text(protocol)
+        state["duration_ms"] = round(duration_ms, 1)
+        state["transport"] = session.transport
+        state["remarks"] = list(session.remarks.texts)
+        self._send(state)
 
     async def _session(self) -> Session:
         """The session, once it is open. Raises: Refused when it could not be opened."""
@@ -247,8 +246,7 @@ class _Browsed:
 
     def _failed(self, refused: Refused, *, state: str = "failed") -> None:
         self._fail(refused)
-        told = refused.to_json()
-        self._send_state(state, **{name: told[name] for name in ("message", "hint", "stderr", "short") if name in told})
+        self._send_failure(refused, state)
 
     def _fail(self, refused: Refused) -> None:
         self._opened.set_exception(refused)
@@ -259,20 +257,30 @@ class _Browsed:
 
         redact = self._target.redactor.redact_text
         hint = None if error.hint is None else redact(error.hint)
-        words = self._problem_texts(error.message, error.stderr_tail)
+        message, stderr = self._texts(error.message, error.stderr_tail)
         kind = "timeout" if isinstance(error, CallTimeout) else "server"
-        return Refused(words.pop("message"), hint=hint, kind=kind, short=error.short, **words)
+        return Refused(message, hint=hint, kind=kind, stderr=stderr, short=error.short)
 
-    def _problem_texts(self, message: str, stderr: str) -> dict[str, Any]:
+    def _texts(self, message: str, stderr: str) -> tuple[str, str | None]:
+        """Both without secrets, of stderr the end; None where it is empty."""
         redact = self._target.redactor.redact_text
-        told = {"message": clipped(redact(message))}
-        return {**told, "stderr": redact(stderr)[-LONGEST_TEXT:]} if stderr else told
+        return clipped(redact(message)), redact(stderr)[-LONGEST_TEXT:] if stderr else None
 
-    def _send_state(self, state: str, **more: object) -> None:
-        name = self._target.spec.name
+    def _state(self, state: str) -> ServerState:
+        return {"event": "server.state", "session": self._key, "server": self._target.spec.name, "state": state}
+
+    def _send_failure(self, refused: Refused, state: str) -> None:
+        event, error = self._state(state), refused.to_json()
+        event["message"] = error["message"]
+        if "hint" in error:
+            event["hint"] = error["hint"]
+        if "stderr" in error:
+            event["stderr"] = error["stderr"]
+        if "short" in error:
+            event["short"] = error["short"]
         if state == "failed":
-            more["at"] = time.time()
-        self._send({"event": "server.state", "session": self._key, "server": name, "state": state, **more})
+            event["at"] = time.time()
+        self._send(event)
 
     async def _listed(self, session: Session) -> dict[str, Any]:
         redact = self._target.redactor.redact
@@ -318,8 +326,8 @@ class _Browsed:
         return listed, None if fault is None else clipped(fault)
 
 
-def _news(notifications: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
-    """{"lists": […], "updated": [URIs]}, without repetition; {} for nothing."""
+def _news(notifications: Sequence[Mapping[str, object]]) -> tuple[list[str], list[str]]:
+    """The lists that have changed, and the URIs of updated resources, without repetition."""
     lists: dict[str, None] = {}
     updated: dict[str, None] = {}
     for message in notifications:
@@ -330,8 +338,7 @@ def _news(notifications: Sequence[Mapping[str, object]]) -> dict[str, list[str]]
             uri = params.get("uri")
             if isinstance(uri, str) and len(uri) <= LONGEST_TEXT and len(updated) < MOST_UPDATED:
                 updated[uri] = None
-    found = {"lists": list(lists), "updated": list(updated)}
-    return {name: told for name, told in found.items() if told}
+    return list(lists), list(updated)
 
 
 def _warnings(tools: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:

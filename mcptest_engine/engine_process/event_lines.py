@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import HookResult, RunRecord
     from mcptest_engine.engine_process.results import Results
-
-    Send = Callable[[dict[str, Any]], None]
+    from mcptest_engine.engine_process.workbench_events import AgentTurn as AgentTurnEvent
+    from mcptest_engine.engine_process.workbench_events import HookStarted as HookStartedEvent
+    from mcptest_engine.engine_process.workbench_events import Send, ServerState
 
 
 MOST_TOOLS = 20
@@ -65,32 +66,59 @@ class RunEventLines:
 
     def _send_event(self, event: Event) -> None:
         match event:
-            case CaseFinished(result=result) | CaseExplained(result=result):
+            case CaseFinished(result=result):
                 self._results.add(self._run_id, result)
-                name = "case.finished" if isinstance(event, CaseFinished) else "case.explained"
-                self._send({"event": name, "run": self._run, "id": result.id, "result": result_shown(result)})
+                shown = result_shown(result)
+                self._send({"event": "case.finished", "run": self._run, "id": result.id, "result": shown})
+            case CaseExplained(result=result):
+                self._results.add(self._run_id, result)
+                shown = result_shown(result)
+                self._send({"event": "case.explained", "run": self._run, "id": result.id, "result": shown})
             case CaseStarted(id=test_id):
                 self._send({"event": "case.started", "run": self._run, "id": test_id})
             case CaseAnswered(id=test_id, is_held=held):
-                waits_for = "alone" if held else "list"
-                self._send({"event": "case.answered", "run": self._run, "id": test_id, "waits_for": waits_for})
+                self._send(
+                    {
+                        "event": "case.answered",
+                        "run": self._run,
+                        "id": test_id,
+                        "waits_for": "alone" if held else "list",
+                    }
+                )
             case NodeChanged():
-                told = {"id": event.test, "node": event.node, "status": event.status, "duration_ms": event.duration_ms}
-                self._send({"event": "node.changed", "run": self._run, **told, "message": clipped(event.message or "")})
+                self._send(
+                    {
+                        "event": "node.changed",
+                        "run": self._run,
+                        "id": event.test,
+                        "node": event.node,
+                        "status": event.status,
+                        "duration_ms": event.duration_ms,
+                        "message": clipped(event.message or ""),
+                    }
+                )
             case AgentTurn():
-                self._send({"event": "agent.turn", "run": self._run, **turn_shown(event)})
+                self._send(turn_event(event, self._run))
             case RunStarted():
                 self._started(event)
             case HookStarted(phase=phase, command=command, test=test):
-                around = {} if test is None else {"test": test}
-                told = {"phase": phase, **around, "command": clipped(command)}
-                self._send({"event": "hook.started", "run": self._run, **told})
+                started: HookStartedEvent = {
+                    "event": "hook.started",
+                    "run": self._run,
+                    "phase": phase,
+                    "command": clipped(command),
+                }
+                if test is not None:
+                    started["test"] = test
+                self._send(started)
             case HookFinished(result=hook):
                 self._send({"event": "hook.finished", "run": self._run, "hook": hook_shown(hook)})
             case Warned(message=message):
                 self._send({"event": "warned", "run": self._run, "message": message})
             case ServerStarting() | ServerReady() | ServerFailed():
-                self._send({"event": "server.state", "run": self._run, "path": self._path, **server_state(event)})
+                state = server_state(event, self._path)
+                state["run"] = self._run
+                self._send(state)
             case _:
                 pass  # sent when the record is saved
 
@@ -128,18 +156,20 @@ def server_event_lines(send: Send, *, path: Path) -> Callable[[Event], None]:
 
     def send_event(event: Event) -> None:
         if isinstance(event, (ServerStarting, ServerReady, ServerFailed)):
-            send({"event": "server.state", "path": str(path), **server_state(event)})
+            send(server_state(event, str(path)))
 
     return send_event
 
 
-def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str, Any]:
-    """A server's state, as the members of a `server.state` event."""
+def server_state(event: ServerStarting | ServerReady | ServerFailed, path: str) -> ServerState:
+    """What happened to a server of the suite at `path`."""
     match event:
         case ServerStarting(server=server):
-            return {"server": server, "state": "starting"}
+            return {"event": "server.state", "path": path, "server": server, "state": "starting"}
         case ServerReady():
             return {
+                "event": "server.state",
+                "path": path,
                 "server": event.server,
                 "state": "ready",
                 "server_info": pruned(event.server_info),
@@ -147,7 +177,9 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str
                 "duration_ms": round(event.duration_ms, 1),
             }
         case ServerFailed(server=server, failure=failure, restarting=restarting):
-            told: dict[str, Any] = {
+            told: ServerState = {
+                "event": "server.state",
+                "path": path,
                 "server": server,
                 "state": "restarting" if restarting else "failed",
                 "message": clipped(failure.message),
@@ -160,17 +192,21 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed) -> dict[str
             return told
 
 
-def turn_shown(event: AgentTurn) -> dict[str, Any]:
-    """A model's turn as the members of an `agent.turn` event."""
-    return {
+def turn_event(event: AgentTurn, run: str) -> AgentTurnEvent:
+    """A model's turn; one of several conversations with its `trial`."""
+    turn: AgentTurnEvent = {
+        "event": "agent.turn",
+        "run": run,
         "id": event.test,
         "turn": event.turn,
-        **({"trial": event.run} if event.run else {}),
         "text": clipped(event.text),
         "tools": [clipped(name) for name in event.tools[:MOST_TOOLS]],
         "tokens": event.tokens,
         "cost_usd": event.cost_usd,
     }
+    if event.run:
+        turn["trial"] = event.run
+    return turn
 
 
 def hook_shown(hook: HookResult) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import SuiteError
@@ -18,8 +18,10 @@ from mcptest_engine.suite.yaml import MAX_BYTES, read_bytes
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from mcptest_engine.engine_process.workbench_events import Send
 
 MOST_SUITES = 1_000
 MOST_FOLDERS = 20_000
@@ -231,7 +233,7 @@ class Watching:
     What was saved before a file was watched cannot be told: `files.watched` names the new ones, for whoever read them earlier.
     """
 
-    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = send
         self._watcher = Watcher((), step_ms=STEP_MS, look_ms=LOOK_MS)
         self._stop = asyncio.Event()

@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.live import Live, live, on_change
 from mcptest_engine.engine_process.pages import clipped
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mcptest_engine.engine_process.runs import Runs
+    from mcptest_engine.engine_process.workbench_events import RunningProcess, Send
 
 TELL_SECONDS = 0.05
 PS_SECONDS = 2.0
@@ -30,31 +31,44 @@ PS_SECONDS = 2.0
 class Processes:
     """Sends changes from the first process on."""
 
-    def __init__(self, send: Callable[[dict[str, Any]], None], runs: Callable[[], Runs | None]) -> None:
+    def __init__(self, send: Send, runs: Callable[[], Runs | None]) -> None:
         self._send, self._runs = send, runs
         self._started = time.time()
         self._loop = asyncio.get_running_loop()
         self._is_due = False
         on_change(self._changed)
 
-    async def measured(self) -> list[dict[str, Any]]:
+    async def measured(self) -> list[RunningProcess]:
         """All rows, with the resident memory of each process group in bytes; None where it is not known."""
         rows = self.rows()
         groups = [row["pid"] for row in rows if row["role"] not in ("workbench", "engine") and row["pid"]]
         sizes = await asyncio.to_thread(_group_memory, groups)
         for row in rows:
-            own = row["role"] in ("workbench", "engine")
-            row["memory"] = _own_memory(row["pid"]) if own else sizes.get(row["pid"])
+            pid, own = row["pid"], row["role"] in ("workbench", "engine")
+            row["memory"] = None if pid is None else _own_memory(pid) if own else sizes.get(pid)
         return rows
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[RunningProcess]:
         """A row for each, oldest first: the workbench and the engine, then what they started."""
-        ours = [
-            {"number": 0, "role": "workbench", "pid": os.getppid(), "name": "mcptest", "shown": "mcptest"},
-            {"number": 0, "role": "engine", "pid": os.getpid(), "name": "engine", "shown": "engine of the workbench"},
-        ]
+        ours = (
+            ("workbench", os.getppid(), "mcptest", "mcptest"),
+            ("engine", os.getpid(), "engine", "engine of the workbench"),
+        )
         now = time.monotonic()
-        rows = [{"suite": "", "session": "", "since": self._started, "waits": [], **row} for row in ours]
+        rows: list[RunningProcess] = [
+            {
+                "number": 0,
+                "role": role,
+                "pid": pid,
+                "name": name,
+                "shown": shown,
+                "suite": "",
+                "session": "",
+                "since": self._started,
+                "waits": [],
+            }
+            for role, pid, name, shown in ours
+        ]
         return rows + [_row(one, now) for one in live()]
 
     def end(self, number: int) -> None:
@@ -102,7 +116,7 @@ def _role(one: Live) -> str:
     return one.kind
 
 
-def _row(one: Live, now: float) -> dict[str, Any]:
+def _row(one: Live, now: float) -> RunningProcess:
     owner, clock = one.owner, time.time() - now
     waits = () if one.waiting is None else one.waiting()
     redact = _plain if owner is None or owner.redact is None else owner.redact
@@ -115,7 +129,7 @@ def _row(one: Live, now: float) -> dict[str, Any]:
         "suite": "" if owner is None else owner.suite,
         "session": "" if owner is None else owner.session,
         "since": clock + one.started,
-        "waits": [[clipped(redact(what), 200), clock + at] for what, at in waits],
+        "waits": [(clipped(redact(what), 200), clock + at) for what, at in waits],
     }
 
 

@@ -1,7 +1,7 @@
 """The lines of the protocol: cutting them out of bytes, and writing them to a reader that may be slow or gone.
 
     {"ask": n, "do": NAME, …}  →  {"reply": n, "ok": VALUE}  or  {"reply": n, "error": {"message", "hint"?, "kind"?}}
-    any time                   →  {"event": NAME, …}
+    any time                   →  {"event": NAME, …}, as `workbench_events.py` lists them
 
 A command without an `ask` gets no reply; when it is refused, the event `command.failed` says so. Only the standard library is
 imported, because both ends use this and neither has time to wait for more.
@@ -12,25 +12,46 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+    from typing import Any
+
+    from mcptest_engine.engine_process.workbench_events import ErrorMembers
 
 _AT_ONCE = 1 << 20
 
 
 class Refused(Exception):
-    """A command that cannot be carried out. `kind` is a word for programs, `more` are further members of the reply."""
+    """A command that cannot be carried out; the members are those of `ErrorMembers`."""
 
-    def __init__(self, message: str, *, hint: str | None = None, kind: str = "usage", **more: Any) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        kind: str = "usage",
+        problems: list[dict[str, Any]] | None = None,
+        stderr: str | None = None,
+        short: str | None = None,
+    ) -> None:
         super().__init__(message)
-        self.message, self.hint, self.kind, self.more = message, hint, kind, more
+        self.message, self.hint, self.kind = message, hint, kind
+        self.problems, self.stderr, self.short = problems, stderr, short
 
-    def to_json(self) -> dict[str, Any]:
-        hint = {} if self.hint is None else {"hint": self.hint}
-        return {"message": self.message, **hint, "kind": self.kind, **self.more}
+    def to_json(self) -> ErrorMembers:
+        error: ErrorMembers = {"message": self.message, "kind": self.kind}
+        if self.hint is not None:
+            error["hint"] = self.hint
+        if self.problems is not None:
+            error["problems"] = self.problems
+        if self.stderr is not None:
+            error["stderr"] = self.stderr
+        if self.short is not None:
+            error["short"] = self.short
+        return error
 
 
 def encode(value: object) -> bytes:

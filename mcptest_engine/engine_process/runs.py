@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcptest_engine.engine_process.results import Results
     from mcptest_engine.engine_process.surroundings import Surroundings
     from mcptest_engine.engine_process.traffic import TrafficLog
+    from mcptest_engine.engine_process.workbench_events import ErrorMembers, Send
     from mcptest_engine.running.pool import Pool
     from mcptest_engine.running.settings import RunSettings
     from mcptest_engine.suite.load import LoadedSuite
@@ -39,7 +40,7 @@ class Runs:
     def __init__(
         self,
         surroundings: Surroundings,
-        send: Callable[[dict[str, Any]], None],
+        send: Send,
         results: Results,
         traffic: Callable[[], TrafficLog],
     ) -> None:
@@ -122,8 +123,7 @@ class Runs:
         try:
             record, pool = await self._execute(suite, settings, job, Listeners([telling]))
         except McptestError as error:
-            hint = {} if error.hint is None else {"hint": error.hint}
-            self._failed(job, {"message": error.message, **hint, "kind": "usage"})
+            self._failed(job, Refused(error.message, hint=error.hint).to_json())
             return
         except asyncio.CancelledError:
             if not self._unwanted:
@@ -134,8 +134,15 @@ class Runs:
         kept = self._keep_warm(suite, settings, record)
         for server in record.servers:
             if server.name not in kept:
-                closed = {"server": server.name, "state": "closed"}
-                self._send({"event": "server.state", "run": job.run, "path": str(job.path), **closed})
+                self._send(
+                    {
+                        "event": "server.state",
+                        "run": job.run,
+                        "path": str(job.path),
+                        "server": server.name,
+                        "state": "closed",
+                    }
+                )
         try:
             await self._remember_catalogs(suite, pool)
         except Exception as wrong:  # noqa: BLE001  # a convenience of the editor: the run is saved and has its verdict
@@ -236,7 +243,7 @@ class Runs:
             self._send({"event": "warned", "run": job.run, "message": told})
         self._results.saved(record, path)
 
-    def _failed(self, job: _Job, error: Mapping[str, object]) -> None:
+    def _failed(self, job: _Job, error: ErrorMembers) -> None:
         self._send({"event": "run.failed", "run": job.run, "path": str(job.path), **error})
 
 

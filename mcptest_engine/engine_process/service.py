@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mcptest_engine.engine_process.runs import Runs
     from mcptest_engine.engine_process.sketching import Sketching
     from mcptest_engine.engine_process.traffic import TrafficLog
+    from mcptest_engine.engine_process.workbench_events import CommandFailed, RunningProcess
 
 MOST_HISTORY = 200
 SPARE_SECONDS = 600.0
@@ -127,7 +128,8 @@ class Service:
         if number is not None:
             self._output.send({"reply": number, "error": refused.to_json()})
         else:
-            self._output.send({"event": "command.failed", "do": name, **refused.to_json()})
+            failed: CommandFailed = {"event": "command.failed", "do": name, **refused.to_json()}
+            self._output.send(failed)
 
     # --- the parts, made when they are first needed
 
@@ -188,7 +190,7 @@ class Service:
         threading.Thread(target=_preload, daemon=True).start()
         return {"version": __version__, "pid": os.getpid()}
 
-    async def do_processes(self) -> list[dict[str, Any]]:
+    async def do_processes(self) -> list[RunningProcess]:
         return await self.processes.measured()
 
     def do_end_process(self, number: int) -> None:

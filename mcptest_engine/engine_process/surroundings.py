@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.engine_process.protocol import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
+    from mcptest_engine.engine_process.workbench_events import Send
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -60,7 +61,7 @@ class Surroundings:
         server: str,
         target: str,
         catalog: Mapping[str, object],
-        send: Callable[[dict[str, Any]], None],
+        send: Send,
     ) -> None:
         """Store a server's catalog, and send an event about it."""
         from mcptest_engine.workspace.catalogs import remember_catalog

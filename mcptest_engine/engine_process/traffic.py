@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.core.live import Owner
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.engine_process.protocol import Output
+    from mcptest_engine.engine_process.workbench_events import TrafficRow, TrafficSent
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
 
@@ -237,15 +238,15 @@ class TrafficLog:
         begin = max(self._told + 1 - first, 0)
         rows = list(islice(self._rows, begin, begin + ROWS_A_TURN))
         self._told = rows[-1].number
-        event: dict[str, Any] = {"event": "traffic", "rows": [self._shown(row) for row in rows]}
+        event: TrafficSent = {"event": "traffic", "rows": [self._shown(row) for row in rows]}
         if dropped:
             event["dropped"] = dropped
         self._output.send(event)
 
-    def _shown(self, row: _Row) -> dict[str, Any]:
+    def _shown(self, row: _Row) -> TrafficRow:
         message, stream = _parsed(row), row.stream
         kind = "end" if row.is_end else "stderr" if row.stderr else _KINDS.get(kind_of(message), "noise")
-        shown: dict[str, Any] = {
+        shown: TrafficRow = {
             "n": row.number,
             "at": round(self._started + row.at, 4),
             "server": stream.server,
@@ -263,7 +264,7 @@ class TrafficLog:
         if row.is_spare:
             shown["spare"] = True
         if isinstance(message, dict) and kind not in ("noise", "stderr"):
-            shown.update(_message_facts(message, kind, row, stream.open))
+            _add_message_facts(shown, message, row, stream.open)
             if "method" in shown:
                 shown["method"] = one_line(stream.redactor().redact_text(shown["method"]), 100)
             if kind == "request" and (about := _about(message)):
@@ -271,10 +272,10 @@ class TrafficLog:
                 message = message["params"].get("arguments") or {}
         shown["text"] = _text(row, message)
         if row.http is not None:
-            shown["status"] = status = row.http.get("status")
+            shown["status"] = status = row.http["status"]
             if kind == "noise":
-                call_id = row.http["id"]
-                shown.update(kind="response", id=call_id, error=True, **_answered(call_id, row, stream.open))
+                shown["kind"], shown["id"], shown["error"] = "response", row.http["id"], True
+                _add_answer_facts(shown, shown["id"], row, stream.open)
                 shown["text"] = one_line(f"HTTP {status} {shown['text']}", TEXT_LIMIT)
         return shown
 
@@ -290,33 +291,34 @@ def _about(message: dict[str, Any]) -> str:
     return about if isinstance(about, str) else ""
 
 
-def _message_facts(
-    message: dict[str, Any], kind: str, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
-) -> dict[str, Any]:
-    """Method, id, and of a response the time that it took, by the request that it answers."""
-    told: dict[str, Any] = {}
+def _add_message_facts(
+    shown: TrafficRow, message: dict[str, Any], row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
+) -> None:
+    """Add method, id, and of a response the time that it took, by the request that it answers."""
     method, call_id = message.get("method"), message.get("id")
     known_id = isinstance(call_id, (int, str))
     if isinstance(call_id, (int, str)):
-        told["id"] = call_id[:100] if isinstance(call_id, str) else call_id
+        shown["id"] = call_id[:100] if isinstance(call_id, str) else call_id
     if isinstance(method, str):
-        told["method"] = method
-        if kind == "request" and known_id:
+        shown["method"] = method
+        if shown["kind"] == "request" and known_id:
             if len(waiting) > _MOST_OPEN:
                 waiting.clear()
             waiting[row.sent, call_id] = row.at, method
     elif known_id:
-        told.update(_answered(call_id, row, waiting))
+        _add_answer_facts(shown, call_id, row, waiting)
     result = message.get("result")
     if "error" in message or (isinstance(result, dict) and result.get("isError") is True):
-        told["error"] = True
-    return told
+        shown["error"] = True
 
 
-def _answered(call_id: object, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]) -> dict[str, Any]:
-    """Time and method of what came in answer to a request."""
+def _add_answer_facts(
+    shown: TrafficRow, call_id: object, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
+) -> None:
+    """Add time and method of what came in answer to a request."""
     asked = waiting.pop((not row.sent, call_id), None)
-    return {} if asked is None else {"ms": round((row.at - asked[0]) * 1000, 2), "method": asked[1]}
+    if asked is not None:
+        shown["ms"], shown["method"] = round((row.at - asked[0]) * 1000, 2), asked[1]
 
 
 def _parsed(row: _Row) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from mcptest_tui.base_app import BaseApp
-    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.test_row import TestRow
     from mcptest_tui.widgets.json_tree import JsonTree
 
 LARGEST_EXACT = 400

@@ -12,7 +12,7 @@ from mcptest_tui.places import path_here
 from mcptest_tui.screens.base import Controller, WorkScreen, in_background
 from mcptest_tui.screens.detail import place_of
 from mcptest_tui.state.run_view import repro_command
-from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.test_row import TestRow
 
 if TYPE_CHECKING:
     from mcptest_tui.screens.detail import DetailFeed

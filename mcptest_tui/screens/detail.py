@@ -29,7 +29,7 @@ from mcptest_tui.state.result_rows import (
     result_lines,
 )
 from mcptest_tui.state.run_view import repro_command
-from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.test_row import TestRow
 from mcptest_tui.state.text_lines import line, safe
 from mcptest_tui.state.tree_rows import TO_SEE, Group, Note, suite_title
 from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_EVALS, OF_TALKING_EVALS
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.screens.tree_values import Request
     from mcptest_tui.state.conversation_rows import Entry as SaidEntry
-    from mcptest_tui.state.run_view import RunView
     from mcptest_tui.state.tree_rows import Entry, TreeRows
     from mcptest_tui.widgets.detail import Detail
     from mcptest_tui.widgets.json_tree import JsonTree
@@ -168,12 +167,10 @@ class Answers:
 class DetailFeed(Controller):
     """Keeps the detail about one entry of the list."""
 
-    def __init__(
-        self, screen: WorkScreen, detail: Detail, rows: TreeRows, run_view: RunView, arrived: Callable[[], None]
-    ) -> None:
+    def __init__(self, screen: WorkScreen, detail: Detail, rows: TreeRows, arrived: Callable[[], None]) -> None:
         """`arrived` is called when a whole result has come."""
         super().__init__(screen)
-        self._detail, self._rows, self._run_view = detail, rows, run_view
+        self._detail, self._rows = detail, rows
         self.entry: Entry | None = None
         self.answers = Answers(screen, self._arrived, arrived)
         self.node = ""
@@ -233,7 +230,7 @@ class DetailFeed(Controller):
         if not isinstance(entry, Group):
             return
         rows = self._rows.tests_of(entry.id, store)
-        summary = self._run_view.summary
+        summary = self.workbench.store.run_view.summary
         if summary is not None and (entry.depth or summary.path != entry.path or any(row.busy for row in rows)):
             summary = None
         detail.head(f"{entry.title}" if not entry.depth else f"{entry.path.rpartition('/')[2]}  {entry.title}")
@@ -287,7 +284,7 @@ class DetailFeed(Controller):
         else:
             server = self._server(row)
             server = None if server is None else server.of_run(row.run_id)
-            lines = result_lines(row, result, server, repro, self._run_view.hooks_around(row.id))
+            lines = result_lines(row, result, server, repro, self.workbench.store.run_view.hooks_around(row.id))
         self._detail.text("result").show(lines, keep=keep)
 
     def _tab_graph(self, row: TestRow, keep: bool) -> None:
@@ -464,7 +461,7 @@ class DetailFeed(Controller):
         return tree.target if tree is not None and tree.target else place_of(row)
 
     def _server(self, row: TestRow) -> Any:
-        return self._run_view.servers.get((row.path, row.server))
+        return self.workbench.store.run_view.servers.get((row.path, row.server))
 
     # What else is asked of it
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_tui.debounce import Debounce
 from mcptest_tui.screens.base import Controller
 from mcptest_tui.screens.tree_values import TreeValues
-from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.test_row import TestRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
     from textual.widgets import TextArea
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.screens.edit_docs import OpenDoc
 
 SETTLE_SECONDS = 0.06
@@ -205,9 +206,9 @@ class EditScreen(WorkScreen):
             if os.path.realpath(doc.file.path) in changed:
                 self.saving.look_at_disk(doc)
 
-    def engine_events(self, events: list[dict[str, Any]]) -> None:
+    def engine_events(self, events: list[WorkbenchEvent]) -> None:
         """Check by the new list of a server; `events_applied` handles all other events."""
-        for suite in {event["path"] for event in events if event.get("event") == "catalog.remembered"}:
+        for suite in {event["path"] for event in events if event["event"] == "catalog.remembered"}:
             self.catalogs.forget(suite)
             if self.current is not None and not self.current.checked_by:
                 self.diagnostics.check_soon(self.current)

@@ -15,6 +15,7 @@ from mcptest_tui.state.forms import completion_of, completion_values
 from mcptest_tui.words import key_of, took_shown
 
 if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.screens.browser import Browser
     from mcptest_tui.screens.calling import Calls
     from mcptest_tui.screens.connecting import Connections
@@ -171,20 +172,22 @@ class Requests(Controller):
         self._browser.catalog_list.refresh()
         self.workbench.messages.show(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
 
-    def take_news(self, events: list[dict[str, Any]]) -> None:
+    def take_news(self, events: list[WorkbenchEvent]) -> None:
         """Other lists, and updated resources."""
         for event in events:
-            server = self._browser.servers.by_key.get(str(event.get("session", "")))
-            if event.get("event") != "server.news" or server is None or not server.connected:
+            if event["event"] != "server.news":
                 continue
-            for uri in event.get("updated", ()):
+            server = self._browser.servers.by_key.get(event["session"])
+            if server is None or not server.connected:
+                continue
+            for uri in event["updated"]:
                 if uri in server.watched:
                     server.watched[uri] = "updated"
                     self.workbench.messages.show(
                         f"{server.name} updated {one_line(uri, 80)}: {key_of('catalog.open')} reads it"
                     )
             self._browser.catalog_list.refresh()
-            if event.get("lists"):
+            if event["lists"]:
                 self._connections.load_again(server)
 
     # What an argument could be

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 from mcptest_tui.screens.base import Controller, WorkScreen
 from mcptest_tui.screens.detail import place_of
 from mcptest_tui.state.matrix_rows import Several
 from mcptest_tui.state.result_rows import failures_by_cause
-from mcptest_tui.state.store import TestRow
+from mcptest_tui.state.test_row import TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.widgets.detail import Detail
     from mcptest_tui.widgets.row_list import RowList
 
@@ -32,7 +33,7 @@ class Running(Controller):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There is nothing to stop while nothing runs, and nothing to repeat while nothing failed."""
         if action in ("stop", "stop_all"):
-            return self.workbench.runs.progress.busy
+            return self.workbench.store.progress.busy
         return self.workbench.store.has_any("fail") if action == "failed" else super().check_action(action, parameters)
 
     def action_this(self) -> None:
@@ -80,7 +81,7 @@ class Running(Controller):
         asked = self.last_asked
         if asked is None:
             told = f"no run yet; {key_of('run.this')} runs what is under the cursor"
-            self.workbench.messages.show(told, is_over=lambda: self.workbench.runs.progress.busy)
+            self.workbench.messages.show(told, is_over=lambda: self.workbench.store.progress.busy)
         else:
             self._run(*asked)
 
@@ -98,20 +99,19 @@ class Running(Controller):
         bench.runs.bail = not bench.runs.bail
         bench.messages.show("a run stops at its first failure" if bench.runs.bail else "a run goes on after a failure")
 
-    def bail_out(self, events: list[dict[str, Any]]) -> None:
+    def bail_out(self, events: list[WorkbenchEvent]) -> None:
         """End the run when a test has failed and that is what was asked for."""
-        runs = self.workbench.runs
-        if not runs.bail or runs.progress.stopping or not runs.progress.busy:
+        progress = self.workbench.store.progress
+        if not self.workbench.runs.bail or progress.stopping or not progress.busy:
             return
-        failed = (event for event in events if event.get("event") == "case.finished")
-        if any(event["result"].get("verdict") == "fail" for event in failed):
+        if any(event["event"] == "case.finished" and event["result"]["verdict"] == "fail" for event in events):
             self.workbench.runs.cancel()
             self.workbench.messages.show(f"stopped at the first failure; {key_of('run.bail')} lets runs go on")
 
     def _run(self, path: str | None, ids: list[str] | None, which: str = "") -> None:
         self.last_asked, self.stayed_at = (path, ids), None
         if which:
-            progress, tests = self.workbench.runs.progress, counted(len(ids or ()), "test")
+            progress, tests = self.workbench.store.progress, counted(len(ids or ()), "test")
             ended = progress.ended
             self.workbench.messages.show(
                 f"running the {tests} {which}", is_over=lambda: not progress.busy and progress.ended != ended

@@ -322,7 +322,7 @@ class ScaffoldScreen(Modal[str]):
         run, tests = key_of("run.all"), key_of("app.mode.1", typing=True)
         hint = f"{run} runs its tests" if self._mode == "tests" else f"{tests} goes to its tests, and {run} runs them"
         self.workbench.messages.notify(
-            f"wrote {path.name}", hint=hint, is_over=lambda: self.workbench.runs.progress.busy
+            f"wrote {path.name}", hint=hint, is_over=lambda: self.workbench.store.progress.busy
         )
         self.workbench.run_worker(self._open(str(path), line, new=place.new), group="documents", exit_on_error=False)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.widgets.lines import Lines
 
@@ -93,7 +94,7 @@ class ServersScreen(WorkScreen):
 
     # What comes from the app
 
-    def engine_events(self, events: list[dict[str, Any]]) -> None:
+    def engine_events(self, events: list[WorkbenchEvent]) -> None:
         """States of servers, and what they have to say unasked."""
         browser = self.browser
         self.requests.take_news(events)

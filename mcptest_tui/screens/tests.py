@@ -16,7 +16,6 @@ from mcptest_tui.screens.detail import DetailFeed
 from mcptest_tui.screens.detail_pane import DetailPane
 from mcptest_tui.screens.running import Opening, Running
 from mcptest_tui.screens.tests_list import Listing
-from mcptest_tui.state.run_view import RunView
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows, group_id
 from mcptest_tui.widgets.detail import Detail
 from mcptest_tui.widgets.row_list import RowList
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.widget import Widget
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.widgets.lines import Lines
 
 CURRENT_WIDTH = 30
@@ -46,10 +46,9 @@ class TestsScreen(WorkScreen):
     def __init__(self) -> None:
         super().__init__()
         self.rows = TreeRows()
-        self.run_view = RunView()
         self.test_list = RowList(self.rows, id="list")
         self.detail = Detail(id="detail")
-        self.feed = DetailFeed(self, self.detail, self.rows, self.run_view, self._show_title)
+        self.feed = DetailFeed(self, self.detail, self.rows, self._show_title)
         self.detail_pane = DetailPane(self, self.detail, self.feed, self.test_list, self._settle)
         self.listing = Listing(self, self.rows, self.test_list, self.feed, self._settle)
         self.running = Running(self, self.rows, self.test_list, self.detail)
@@ -73,11 +72,10 @@ class TestsScreen(WorkScreen):
 
     # What comes from the app
 
-    def engine_events(self, events: list[dict[str, Any]]) -> None:
+    def engine_events(self, events: list[WorkbenchEvent]) -> None:
         """Runs and servers, and the first failure when that ends a run."""
-        self.run_view.apply(events, self.workbench.store)
-        summary = self.run_view.summary
-        if summary is not None and summary.unchecked and any(event.get("event") == "run.finished" for event in events):
+        summary = self.workbench.store.run_view.summary
+        if summary is not None and summary.unchecked and any(event["event"] == "run.finished" for event in events):
             self.workbench.messages.show(summary.unchecked, "warning")
         self._missed = True
         self.running.bail_out(events)
@@ -86,7 +84,7 @@ class TestsScreen(WorkScreen):
         """Results: count, stay in place, follow."""
         self._missed = False
         self.listing.apply(delta)
-        busy = self.workbench.runs.progress.busy
+        busy = self.workbench.store.progress.busy
         if delta.began or delta.ended or (delta.finished and not busy):
             self.refresh_bindings()
         self.detail_pane.apply(delta)
@@ -169,7 +167,7 @@ class TestsScreen(WorkScreen):
 
     def hints_first(self) -> dict[str, str]:
         """Stop what runs; turn to another tab in the detail; review what is proposed for the failed test."""
-        first = {"run.stop": ""} if self.workbench.runs.progress.busy else {}
+        first = {"run.stop": ""} if self.workbench.store.progress.busy else {}
         test = self.test_list.test()
         if (
             test is not None
@@ -191,7 +189,7 @@ class TestsScreen(WorkScreen):
         """What runs, and what is set otherwise than usual."""
         parts = []
         running = self.workbench.store.running
-        silent = self.workbench.runs.progress.silent
+        silent = self.workbench.store.progress.silent
         if silent is not None:
             parts.append(f"no result for {silent:.0f} s, {key_of('app.processes')} shows why")
         elif running:

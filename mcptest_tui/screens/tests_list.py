@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.screens.detail import DetailFeed
-    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.test_row import TestRow
     from mcptest_tui.state.tree_rows import TreeRows
     from mcptest_tui.widgets.row_list import RowList
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.widget import Widget
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
+
 ERRORS = "is:error"
 
 
@@ -90,7 +92,7 @@ class TrafficScreen(WorkScreen):
         if isinstance(self.app.screen, WorkScreen) and self.app.screen is not self:
             self.workbench.engine.send("traffic_on", on=False)
 
-    def engine_events(self, events: list[dict[str, Any]]) -> None:
+    def engine_events(self, events: list[WorkbenchEvent]) -> None:
         """Show new messages, and the answer of the open one."""
         before = self.traffic.missed
         if self.traffic.apply(events):
@@ -98,7 +100,7 @@ class TrafficScreen(WorkScreen):
             opened = self.message.row
             if opened is not None and self.rows.row() is opened and opened.answer is not None:
                 self.message.show(opened)
-        if self.traffic.missed != before or any(event.get("event") == "traffic" for event in events):
+        if self.traffic.missed != before or any(event["event"] == "traffic" for event in events):
             self.listing.show_title()
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002

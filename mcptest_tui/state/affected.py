@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from mcptest_engine.running.documents import Document
-    from mcptest_tui.state.store import Store, TestRow
+    from mcptest_tui.state.store import Store
+    from mcptest_tui.state.test_row import TestRow
 
 
 def affected(old: Mapping[str, Document], new: Mapping[str, Document], changed_files: Iterable[str]) -> set[str]:

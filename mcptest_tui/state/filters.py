@@ -15,7 +15,7 @@ from mcptest_engine.core.errors import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.test_row import TestRow
 
     Predicate = Callable[[TestRow], bool]
 

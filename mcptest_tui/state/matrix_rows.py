@@ -16,7 +16,8 @@ from mcptest_tui.state.spending import cost_of, usd
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcptest_tui.state.store import Store, TestRow
+    from mcptest_tui.state.store import Store
+    from mcptest_tui.state.test_row import TestRow
 
 KINDS = ("agent", "eval")
 NO_MODEL = "(any model)"

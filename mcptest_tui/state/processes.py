@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import counted
 from mcptest_tui.state.tree_rows import suite_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from mcptest_engine.engine_process.workbench_events import RunningProcess
 
 OURS = ("engine", "workbench", "guardian")
 """What goes with the workbench: always there, and last in the list; the cursor stands on the first where nothing else runs."""
@@ -90,20 +92,20 @@ class Process(NamedTuple):
         return f"waits for {', '.join(told)}" if self.waits else ""
 
 
-def processes_of(rows: Iterable[Mapping[str, Any]], suites: Iterable[str] = ()) -> tuple[Process, ...]:
+def processes_of(rows: Iterable[RunningProcess], suites: Iterable[str] = ()) -> tuple[Process, ...]:
     """The engine's rows: what was started for suites and by hand, oldest first, then `jq`, and ourselves last."""
     suites = tuple(suites)
     found = [
         Process(
-            int(row["number"]),
-            str(row["role"]),
-            row.get("pid"),
-            str(row["name"]),
-            str(row["shown"]),
-            str(row["suite"]),
-            str(row["session"]),
-            float(row["since"]),
-            tuple((str(what), float(at)) for what, at in row["waits"]),
+            row["number"],
+            row["role"],
+            row["pid"],
+            row["name"],
+            row["shown"],
+            row["suite"],
+            row["session"],
+            row["since"],
+            tuple((what, at) for what, at in row["waits"]),
             row.get("memory"),
             suites,
         )

@@ -1,6 +1,6 @@
 """The progress of the runs: which is active, how much of it is done, how long it takes, and the verdict of the last.
 
-A reducer over the engine's events, with the clock passed in.
+`Store.apply_many` moves it on.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_tui.state.spending import RunCost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 SILENT_SECONDS = 5.0
 """After so long without a result, something hangs, as far as anybody can see."""
@@ -124,37 +124,36 @@ class Progress:
             self.run = None
         self.unwanted &= self._active_runs
 
-    def apply(self, event: dict[str, Any]) -> None:
-        """Take one event; those that are not about runs change nothing."""
-        name, run = event.get("event"), event.get("run")
-        if not isinstance(run, str):
-            return
-        self.heard = self.clock()
-        if name == "run.queued":
-            self._begin()
-            self.waiting.add(run)
-        elif name == "run.started":
-            self._begin()
-            self.waiting.discard(run)
-            self.run, self.newest, self.path = run, run, str(event.get("path", ""))
-            self.total += len(event.get("tests", ())) - self.asked.pop(run, 0)
-        elif name == "case.finished":
-            result = event["result"]
-            if result.get("not_run") in GIVEN_UP:
-                self.not_run += 1
-            else:
-                self.done += 1
-            self.spent.apply(event)
-        elif name == "agent.turn":
-            self.spent.apply(event)
-        elif name == "run.finished":
-            record = event.get("record") or {}
-            self.took += float(record.get("duration_ms") or 0.0) / 1000
-            self._end(run, *_summary(record))
-        elif name == "run.failed":
-            cancelled = event.get("kind") == CANCELLED
-            self.not_run += self.asked.pop(run, 0) if cancelled else 0
-            self._end(run, CANCELLED if cancelled else str(event.get("message", "did not run")), failed=not cancelled)
+    def queue(self, run: str) -> None:
+        """The engine has queued a run."""
+        self._begin()
+        self.waiting.add(run)
+
+    def start(self, run: str, path: str, tests: int) -> None:
+        """A run of so many tests of the suite at `path` is on."""
+        self._begin()
+        self.waiting.discard(run)
+        self.run, self.newest, self.path = run, run, path
+        self.total += tests - self.asked.pop(run, 0)
+
+    def finish_test(self, test: str, result: Mapping[str, Any]) -> None:
+        """A test was decided, or given up."""
+        if result.get("not_run") in GIVEN_UP:
+            self.not_run += 1
+        else:
+            self.done += 1
+        self.spent.finish(test, result)
+
+    def finish(self, run: str, record: Mapping[str, Any]) -> None:
+        """A run is over."""
+        self.took += record.get("duration_ms", 0.0) / 1000
+        self._end(run, *_summary(record))
+
+    def fail(self, run: str, kind: str, message: str) -> None:
+        """A run did not begin."""
+        is_cancelled = kind == CANCELLED
+        self.not_run += self.asked.pop(run, 0) if is_cancelled else 0
+        self._end(run, CANCELLED if is_cancelled else message, failed=not is_cancelled)
 
     def _end(self, run: str, said: str, failed: bool) -> None:
         if run == self.run:
@@ -165,7 +164,7 @@ class Progress:
             self.last_seconds = self.took or self.clock() - self.started
 
 
-def _summary(record: dict[str, Any]) -> tuple[str, bool]:
+def _summary(record: Mapping[str, Any]) -> tuple[str, bool]:
     verdict = str(record.get("verdict", ""))
     if record.get("gates") and record.get("exit_code") == MISSED_GATE:
         over = all(gate["about"] == "effects" for gate in record["gates"])

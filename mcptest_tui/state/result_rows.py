@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.running.documents import Document
-    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.test_row import TestRow
     from mcptest_tui.state.text_lines import Piece
 
 MOST_EFFECTS = 10

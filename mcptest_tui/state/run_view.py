@@ -1,6 +1,6 @@
 """A summary of runs: totals, what changed since the run before, the slowest tests, and the servers.
 
-A reducer over the engine's events, which the store has taken before.
+`Store.apply_many` moves it on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from mcptest_tui.words import duration_shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcptest_tui.state.store import Store, TestRow
+    from mcptest_engine.engine_process.workbench_events import RunFinished, ServerState, TestOfRun
+    from mcptest_tui.state.test_row import TestRow
 
 SLOWEST = 5
 FAULTS = {
@@ -144,43 +145,47 @@ class RunView:
         """The hooks that ran around a test when it ran last, in order."""
         return self._around.get(test, ())
 
-    def apply(self, events: Iterable[dict[str, Any]], store: Store) -> None:
-        """Take events after the store has taken them."""
-        for event in events:
-            name = event.get("event")
-            if name == "case.finished":
-                self._finished.setdefault(event["run"], []).append(event["id"])
-            elif name == "server.state":
-                self._server(event)
-            elif name == "run.started":
-                for test in event.get("tests", ()):
-                    self._around.pop(test["id"], None)
-            elif name == "hook.finished":
-                hook = event.get("hook") or {}
-                if hook.get("test"):
-                    self._around.setdefault(hook["test"], []).append(hook)
-            elif name == "run.finished":
-                self._end(event, store)
-            elif name == "run.failed":
-                self._finished.pop(event["run"], None)
+    def start(self, tests: Iterable[TestOfRun]) -> None:
+        """A run of these tests is on: forget the hooks around them."""
+        for test in tests:
+            self._around.pop(test["id"], None)
 
-    def _server(self, event: dict[str, Any]) -> None:
-        place = (str(event.get("path", "")), str(event.get("server", "")))
-        before = self.servers.get(place, ServerView())
-        state = str(event.get("state", ""))
-        if state == "closed":
+    def finish_test(self, run: str, test: str) -> None:
+        """A test of a run was decided."""
+        self._finished.setdefault(run, []).append(test)
+
+    def finish_hook(self, hook: dict[str, Any]) -> None:
+        """A hook has ended."""
+        if "test" in hook:
+            self._around.setdefault(hook["test"], []).append(hook)
+
+    def fail(self, run: str) -> None:
+        """A run did not begin."""
+        self._finished.pop(run, None)
+
+    def put_server(self, event: ServerState) -> None:
+        """A server of a suite has another state."""
+        if event["state"] == "closed":
             return
-        told = [str(event.get(name) or "") for name in ("message", "hint", "stderr")]
-        run_id = "" if told[2] else before.run_id
-        self.servers[place] = ServerView(state, told[0], told[1], told[2] or before.stderr, run_id)
+        place = event.get("path", ""), event["server"]
+        before = self.servers.get(place, ServerView())
+        stderr = event.get("stderr", "")
+        self.servers[place] = ServerView(
+            event["state"],
+            event.get("message", ""),
+            event.get("hint", ""),
+            stderr or before.stderr,
+            "" if stderr else before.run_id,
+        )
 
-    def _end(self, event: dict[str, Any], store: Store) -> None:
-        run, record = event["run"], event.get("record") or {}
-        rows = [store.rows[test] for test in self._finished.pop(run, ()) if test in store.rows]
+    def finish(self, event: RunFinished, tests: Mapping[str, TestRow]) -> None:
+        """A run is over; `tests` are all that there are, by id."""
+        record = event["record"]
+        rows = [tests[test] for test in self._finished.pop(event["run"], ()) if test in tests]
         spending = record.get("spending")
         spending = spending if isinstance(spending, dict) else {}
         counts = Counter(row.standing for row in rows)
-        path = str(event.get("path", ""))
+        path = event["path"]
         for server in record.get("servers") or ():
             if isinstance(server, dict) and server.get("stderr_tail"):
                 place = (path, str(server.get("name", "")))

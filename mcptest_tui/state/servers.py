@@ -20,6 +20,7 @@ from mcptest_tui.state.tree_rows import suite_title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mcptest_engine.engine_process.workbench_events import ServerState, WorkbenchEvent
     from mcptest_engine.running.documents import Document
     from mcptest_tui.state.processes import Process
 
@@ -201,13 +202,13 @@ class Servers:
 
     # What becomes of them
 
-    def apply(self, events: Iterable[Mapping[str, object]], now: float) -> set[str]:
+    def apply(self, events: Iterable[WorkbenchEvent], now: float) -> set[str]:
         """Take `server.state` events of our sessions; the keys of the servers that changed."""
         changed: set[str] = set()
         for event in events:
-            if event.get("event") != "server.state":
+            if event["event"] != "server.state":
                 continue
-            server = self.by_key.get(str(event.get("session", "")))
+            server = self.by_key.get(event.get("session", ""))
             if server is not None:
                 self._move(server, event, now)
                 changed.add(server.key)
@@ -270,8 +271,8 @@ class Servers:
         self.by_key = {**found, **kept}
         self.rebuild()
 
-    def _move(self, server: Server, event: Mapping[str, Any], now: float) -> None:
-        state = str(event.get("state", ""))
+    def _move(self, server: Server, event: ServerState, now: float) -> None:
+        state = event["state"]
         server.version += 1
         if state == "closed":
             if server.state != "failed":
@@ -282,9 +283,8 @@ class Servers:
             server.died = server.state == "ready"
             server.failed_at = time.strftime("%H:%M:%S", time.localtime(event.get("at")))
         server.state = "starting" if state == "restarting" else state
-        server.message, server.hint = str(event.get("message", "")), str(event.get("hint", ""))
-        server.short = str(event.get("short", "failed"))
-        server.stderr = str(event.get("stderr", ""))
+        server.message, server.hint = event.get("message", ""), event.get("hint", "")
+        server.short, server.stderr = event.get("short", "failed"), event.get("stderr", "")
         if state == "starting":
             server.since = now
             server.catalog, server.catalog_problem, server.info, server.protocol = None, "", {}, ""
@@ -293,9 +293,9 @@ class Servers:
         elif state == "ready":
             info = event.get("server_info")
             server.info = info if isinstance(info, dict) else {}
-            server.protocol = str(event.get("protocol") or "")
+            server.protocol = event.get("protocol") or ""
             server.duration_ms = event.get("duration_ms")
-            server.remarks = tuple(map(str, event.get("remarks") or ()))
+            server.remarks = tuple(event.get("remarks", ()))
 
 
 def state_mark(server: Server) -> str:

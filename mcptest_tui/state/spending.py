@@ -13,6 +13,8 @@ from mcptest_engine.core.costs import is_amount, sum_costs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcptest_engine.engine_process.workbench_events import AgentTurn
+
 UNKNOWN = "price unknown"
 
 
@@ -25,21 +27,16 @@ class RunCost:
     unpriced: bool = False
     _told: tuple[int, str] = (-1, "")
 
-    def apply(self, event: Mapping[str, Any]) -> None:
-        """Take an event of the run that is on."""
-        name = event.get("event")
-        if name == "agent.turn":
-            self.going[(str(event.get("id", "")), int(event.get("trial") or 0))] = cost_of(event.get("cost_usd"))
-        elif name == "case.finished":
-            test = event.get("id")
-            for key in [key for key in self.going if key[0] == test]:
-                del self.going[key]
-            self._take(event.get("result") or {})
-        else:
-            return
+    def turn(self, event: AgentTurn) -> None:
+        """A model has answered in a test that runs."""
+        self.going[event["id"], event.get("trial", 0)] = cost_of(event["cost_usd"])
         self._told = (-1, "")
 
-    def _take(self, result: Mapping[str, object]) -> None:
+    def finish(self, test: str, result: Mapping[str, object]) -> None:
+        """A test has ended."""
+        for key in [key for key in self.going if key[0] == test]:
+            del self.going[key]
+        self._told = (-1, "")
         if "tokens" in result:
             cost = cost_of(result.get("cost_usd"))
             if cost is None:

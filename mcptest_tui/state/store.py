@@ -1,6 +1,6 @@
-"""Every test of the open suites and its result: documents make the rows, the engine's events update them.
+"""Every test of the open suites and its result, and the runs: documents make the rows, the engine's events update them.
 
-Rows are mutable and live as long as their test does, so that a thousand results a second cost a few attribute writes each.
+`apply_many` is the one place that applies the events of runs. A thousand results a second cost a few attribute writes each.
 The surprising thing: while a suite does not load, the rows of its last good load stay, and `stale` says from when they are.
 """
 
@@ -11,128 +11,28 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcptest_engine.core.enums import Strength, is_weak
 from mcptest_tui.state.judged_rows import DEFERRED
-from mcptest_tui.state.progress import CANCELLED
-from mcptest_tui.words import waited_ms
+from mcptest_tui.state.progress import CANCELLED, Progress
+from mcptest_tui.state.run_view import RunView
+from mcptest_tui.state.test_row import BUSY, STATUSES, VERDICTS, TestRow, row_of, update_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mcptest_engine.running.documents import Document, TestItem
+    from mcptest_engine.engine_process.workbench_events import (
+        RunAdopted,
+        RunStarted,
+        TestOfRun,
+        WorkbenchEvent,
+    )
+    from mcptest_engine.running.documents import Document
 
-VERDICTS = ("pass", "fail", "inconclusive", "skip")
-STATUSES = ("new", "stopped", "queued", "running", *VERDICTS)
-BUSY = ("queued", "running")
 OF_MANY_CALLS = ("agent", "composition", "eval")
 """The kinds of tests that do more than to wait for one answer."""
 REMEMBERED = 2_000
 """Verdicts kept for the next session; of more tests none are."""
 STOPPED = "not run: the run was stopped"
 """How the message of a result begins whose test a run did not begin, or was ended in."""
-
-
-@dataclass(slots=True, eq=False)
-class TestRow:
-    """One test. `status` is "new", "queued", "running", "stopped" (its last run ended without running it; `message` says why),
-    or a verdict; `verdict` what it came to last, whatever it does now, and `before` what it came to the time before; `path` is
-    its suite's file, `file` its own; `place` is the file and the line of the row of data that it is made of.
-
-    `digest` is of the test as it stands, `ran_digest` of the test as it was when its result came to be, `asked_digest` of the
-    test as the newest run has it that was asked for and has not decided it ("" for none); that run is `run`. `added` says that
-    the test appeared while the suite was open, `remembered` that its verdict is of an earlier session. `nodes` is how far the
-    nodes of a composition are that runs, by id: the events of it, None before; `talk` are the turns of an agent test that runs.
-    `deferred` says that it is inconclusive since no model is set up for it. `calls` and `spends` are the test's; `behind` is
-    that of its result; `waits` says why a save that affects it did not start it, "" when none did. `answered` says of a busy
-    test whose call has ended what its verdict waits for: "list", that of the server, or "alone", to be run again without
-    others. `strength` is what it demands,
-    "" as long as nobody knows, `mutation_score` the share of wrong answers that it noticed in the last mutation run.
-    """
-
-    id: str
-    name: str
-    block: str
-    kind: str
-    server: str
-    tool: str
-    path: str
-    file: str
-    line: int
-    end_line: int
-    tags: tuple[str, ...]
-    place: tuple[str, int] | None = None
-    digest: str = ""
-    status: str = "new"
-    duration_ms: float | None = None
-    behind: dict[str, Any] | None = None
-    flaky: bool = False
-    cached: bool = False
-    result: dict[str, Any] | None = None
-    ran_digest: str = ""
-    asked_digest: str = ""
-    run: str = ""
-    run_id: str = ""
-    started: float = 0.0
-    added: bool = False
-    remembered: bool = False
-    verdict: str = "new"
-    before: str = "new"
-    folded: str = ""
-    nodes: dict[str, dict[str, Any]] | None = None
-    talk: list[dict[str, Any]] | None = None
-    deferred: bool = False
-    calls: tuple[tuple[str, str], ...] = ()
-    spends: bool = False
-    waits: str = ""
-    message: str = ""
-    answered: str = ""
-    strength: str = ""
-    mutation_score: float | None = None
-
-    @property
-    def standing(self) -> str:
-        """The result of its newest run: the verdict, which stays while it runs again, or "stopped"."""
-        return "stopped" if self.status == "stopped" else self.verdict
-
-    @property
-    def is_weak(self) -> bool:
-        """Whether its assertions demand little."""
-        return is_weak(Strength(self.strength) if self.strength else None, self.mutation_score)
-
-    @property
-    def own_ms(self) -> float | None:
-        """What it took without the time behind an earlier call."""
-        return None if self.duration_ms is None else self.duration_ms - waited_ms(self.behind)
-
-    @property
-    def shown(self) -> str:
-        """The status under which it is drawn: "deferred" for what is inconclusive for want of a model."""
-        return "deferred" if self.deferred and self.status == "inconclusive" else self.status
-
-    @property
-    def line_at_fault(self) -> int:
-        """The line of the case or the node that failed, else that of the test."""
-        failure = None if self.outdated else (self.result or {}).get("failure")
-        found = failure.get("line") if isinstance(failure, dict) else None
-        own = self.place[1] if self.place is not None and self.place[0] == self.file else self.line
-        return found if isinstance(found, int) else own
-
-    @property
-    def own_place(self) -> tuple[str, int]:
-        """The file and the line to look at: of a row of data those of the row."""
-        return self.place if self.place is not None and self.place[0] != self.file else (self.file, self.line_at_fault)
-
-    @property
-    def busy(self) -> bool:
-        """Whether it waits for a run or is in one."""
-        return self.status in BUSY
-
-    @property
-    def outdated(self) -> bool:
-        """Whether its result is of another text than the one that stands there, and no run of this one is on."""
-        if not self.digest or not self.ran_digest:
-            return False
-        return self.digest not in (self.ran_digest, self.asked_digest)
 
 
 @dataclass(slots=True)
@@ -170,9 +70,10 @@ class Delta(NamedTuple):
 
 
 class Store:
-    """The tests by id, in file order, with their counts by status."""
+    """The tests by id, in file order, with their counts by status; `progress` and `run_view` are of the runs."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, now: Callable[[], float] = time.time, clock: Callable[[], float] = time.monotonic) -> None:
+        self.progress, self.run_view = Progress(clock), RunView()
         self.documents: dict[str, Document] = {}
         self.previous: dict[str, Document] = {}
         """The last sound document of a path before the one that is there now."""
@@ -238,10 +139,10 @@ class Store:
             gone.discard(item.id)
             row = self.rows.get(item.id)
             if row is None:
-                row = _row_of(item, document.path, added=known)
+                row = row_of(item, document.path, added=known)
                 self._add(row)
             else:
-                _update(row, item)
+                update_row(row, item)
             self._recall(row)
         self._drop(gone)
         self._sort()
@@ -301,8 +202,10 @@ class Store:
 
     def interrupt(self) -> None:
         """The engine is gone, and all runs with it; what was decided stays."""
+        self.progress.forget()
         for run in list(self._runs):
             self._end(run, "not run: the engine stopped")
+            self.run_view.fail(run)
 
     def remember(self, verdicts: dict[str, Any]) -> None:
         """Take what `verdicts` gave in an earlier session, for tests that are there and for those that are read later."""
@@ -336,44 +239,78 @@ class Store:
         self.counts[row.verdict] += 1
         row.status = row.verdict
 
-    def apply_many(self, events: Sequence[dict[str, Any]]) -> Delta:
-        """Take events in their order; those that are not about tests change nothing."""
+    def apply_many(self, events: Sequence[WorkbenchEvent]) -> Delta:  # noqa: C901 - one branch an event, each of a few lines
+        """Take events in their order; those that are not about tests, runs or servers change nothing."""
         finished: list[str] = []
         run: str | None = None
         nodes: list[str] = []
         began = ended = structure = False
-        rows = self.rows
+        rows, progress, run_view = self.rows, self.progress, self.run_view
+        has_run_event = False
         for event in events:
-            name = event.get("event")
-            if name == "case.finished":
-                test = event["id"]
-                row = rows.get(test)
-                if row is None and test in self._runs.get(event["run"], ()):
-                    continue  # it was taken out of its suite meanwhile
-                if row is None:
-                    row, structure = self._unknown(event, event["result"]), True
-                self._finish(row, event["run"], event["result"])
-                finished.append(test)
-            elif name == "case.explained":
-                row = rows.get(event["id"])
-                if row is not None and row.run_id == self._run_ids.get(event["run"]):
-                    row.result = event["result"]
-                    finished.append(row.id)
-            elif name == "case.started":
-                row = rows.get(event["id"])
-                if row is not None:
-                    self._begin(row, event["run"])
-            elif name in ("case.answered", "node.changed", "agent.turn"):
-                nodes += self._went_on(event)
-            elif name == "run.started":
-                structure = self._start(event) or structure
-                run, began = event["run"], True
-            elif name == "run.adopted":
-                finished += self._adopt(event)
-            elif name in ("run.finished", "run.failed"):
-                cancelled = name == "run.finished" or event.get("kind") == CANCELLED
-                self._end(event["run"], STOPPED if cancelled else "")
-                run, ended = event["run"], True
+            has_run_event = has_run_event or "run" in event
+            match event["event"]:
+                case "case.finished":
+                    test = event["id"]
+                    row = rows.get(test)
+                    progress.finish_test(test, event["result"])
+                    run_view.finish_test(event["run"], test)
+                    if row is None and test in self._runs.get(event["run"], ()):
+                        continue  # it was taken out of its suite meanwhile
+                    if row is None:
+                        row, structure = self._unknown(event["run"], event["result"]), True
+                    self._finish(row, event["run"], event["result"])
+                    finished.append(test)
+                case "case.started":
+                    row = rows.get(event["id"])
+                    if row is not None:
+                        self._begin(row, event["run"])
+                case "case.answered":
+                    row = rows.get(event["id"])
+                    if row is not None:
+                        self._answer(row, event["run"], event["waits_for"])
+                case "case.explained":
+                    row = rows.get(event["id"])
+                    if row is not None and row.run_id == self._run_ids.get(event["run"]):
+                        row.result = event["result"]
+                        finished.append(row.id)
+                case "node.changed":
+                    row = rows.get(event["id"])
+                    if row is not None:
+                        row.nodes = {**(row.nodes or {}), event["node"]: event}
+                        nodes.append(row.id)
+                case "agent.turn":
+                    progress.spent.turn(event)
+                    row = rows.get(event["id"])
+                    if row is not None:
+                        row.talk = row.talk or []
+                        row.talk.append(event)
+                        nodes.append(row.id)
+                case "hook.finished":
+                    run_view.finish_hook(event["hook"])
+                case "server.state":
+                    run_view.put_server(event)
+                case "run.queued":
+                    progress.queue(event["run"])
+                case "run.started":
+                    progress.start(event["run"], event["path"], len(event["tests"]))
+                    run_view.start(event["tests"])
+                    structure = self._start(event) or structure
+                    run, began = event["run"], True
+                case "run.adopted":
+                    finished += self._adopt(event)
+                case "run.finished":
+                    self._end(event["run"], STOPPED)
+                    progress.finish(event["run"], event["record"])
+                    run_view.finish(event, rows)
+                    run, ended = event["run"], True
+                case "run.failed":
+                    self._end(event["run"], STOPPED if event["kind"] == CANCELLED else "")
+                    progress.fail(event["run"], event["kind"], event["message"])
+                    run_view.fail(event["run"])
+                    run, ended = event["run"], True
+        if has_run_event:
+            progress.heard = progress.clock()
         if structure:
             structure = not self._append()
         added, self._added = tuple(self._added), []
@@ -418,29 +355,17 @@ class Store:
             following.started = self._now()
             self._set(following, "running")
 
-    def _went_on(self, event: dict[str, Any]) -> list[str]:
-        """A call was answered, a node of a composition was begun or has ended, or a model has answered."""
-        row = self.rows.get(event["id"])
-        if row is None:
-            return []
-        if event["event"] == "case.answered":
-            waits_for = event["waits_for"]
-            self._leave_line(row, event["run"], answered=waits_for == "list")
-            if row.busy:
-                self._set(row, "queued")
-                row.answered = waits_for
-                self._moved.append(Moved(row, row.status, row.status))  # what is said of it is new in any case
-            return []
-        if event["event"] == "node.changed":
-            row.nodes = {**(row.nodes or {}), event["node"]: event}
-        else:
-            row.talk = [] if row.talk is None else row.talk
-            row.talk.append(event)
-        return [row.id]
+    def _answer(self, row: TestRow, run: str, waits_for: str) -> None:
+        """The call of a test was answered."""
+        self._leave_line(row, run, answered=waits_for == "list")
+        if row.busy:
+            self._set(row, "queued")
+            row.answered = waits_for
+            self._moved.append(Moved(row, row.status, row.status))  # what is said of it is new in any case
 
-    def _adopt(self, event: dict[str, Any]) -> list[str]:
+    def _adopt(self, event: RunAdopted) -> list[str]:
         """Take what a run that was not asked for here came to, but for tests that are busy or have a newer result."""
-        run_id = str(event["run_id"])
+        run_id = event["run_id"]
         self._run_ids[run_id] = run_id
         adopted = []
         for result in event["results"]:
@@ -487,21 +412,21 @@ class Store:
         row.added = row.remembered = False
         self._set(row, row.verdict)
 
-    def _start(self, event: dict[str, Any]) -> bool:
+    def _start(self, event: RunStarted) -> bool:
         """The run is on: its tests wait, and those that it does not have after all are as before."""
-        run, path = event["run"], str(event.get("path", ""))
-        self._run_ids[run] = str(event.get("run_id", ""))
-        self._paths[run] = path
+        run = event["run"]
+        self._run_ids[run] = event["run_id"]
+        self._paths[run] = event["path"]
         structure = False
         wanted = self._runs.get(run, {})
         ids: dict[str, str] = {}
-        for test in event.get("tests", ()):
+        for test in event["tests"]:
             row = self.rows.get(test["id"])
             if row is None and test["id"] in wanted:
                 ids[test["id"]] = wanted[test["id"]]  # taken out of its suite since it was asked for
                 continue
             if row is None:
-                row, structure = self._unknown(event, test), True
+                row, structure = self._unknown(run, test), True
             ids[row.id] = wanted.get(row.id, row.digest)
             if row.run not in self._runs or row.run == run:
                 row.run, row.asked_digest = run, ids[row.id]  # else a newer one waits for its turn
@@ -530,26 +455,23 @@ class Store:
         elif row.status == "running" and run in self._run_ids:
             self._set(row, "queued")  # a newer run is to come
 
-    def _unknown(self, event: dict[str, Any], test: dict[str, Any]) -> TestRow:
-        """Add a test that is in no document."""
-        path = str(event.get("path") or self._paths.get(event.get("run", ""), ""))
-        kind = str(test.get("kind", ""))
-        block = f"{kind}s" if kind else ""
-        file, line = str(test.get("file", path)), int(test.get("line", 0))
+    def _unknown(self, run: str, test: TestOfRun | dict[str, Any]) -> TestRow:
+        """Add a test of a run, or one that a result is of, that is in no document."""
+        path, line = self._paths.get(run, ""), test["line"]
         row = TestRow(
             test["id"],
-            str(test.get("name", "")),
-            block,
-            kind,
-            str(test.get("server", "")),
+            test["name"],
+            f"{test['kind']}s",
+            test["kind"],
+            test["server"],
             "",
             path,
-            file,
+            test["file"],
             line,
             line,
             (),
         )
-        row.run, row.added = str(event.get("run", "")), True
+        row.run, row.added = run, True
         self._add(row)
         self._added.append(row)
         return row
@@ -566,34 +488,3 @@ class Store:
             elif before == "running":
                 self.running.pop(row.id, None)
             self._moved.append(Moved(row, before, status))
-
-
-def _row_of(item: TestItem, path: str, *, added: bool) -> TestRow:
-    row = TestRow(
-        item.id,
-        item.name,
-        item.block,
-        item.kind,
-        item.server,
-        item.tool,
-        path,
-        item.file,
-        item.line,
-        item.end_line,
-        item.tags,
-        item.row,
-    )
-    row.digest, row.added, row.calls, row.spends = item.digest, added, item.calls, item.spends
-    row.strength, row.mutation_score = item.strength, item.mutation_score
-    return row
-
-
-def _update(row: TestRow, item: TestItem) -> None:
-    row.name, row.block, row.kind, row.server, row.tool = item.name, item.block, item.kind, item.server, item.tool
-    row.file, row.line, row.end_line, row.tags = item.file, item.line, item.end_line, item.tags
-    row.place = item.row
-    row.calls, row.spends = (item.calls, item.spends) if item.digest else (row.calls, row.spends)
-    if item.strength:
-        row.strength, row.mutation_score = item.strength, item.mutation_score
-    row.digest = item.digest or row.digest
-    row.folded = f"{row.name}\n{row.tool}".casefold()

@@ -19,7 +19,9 @@ from mcptest_engine.core.waits import Waits
 from mcptest_tui.words import waited_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
+
+    from mcptest_engine.engine_process.workbench_events import TrafficRow, WorkbenchEvent
 
 MOST_ROWS = 10_000
 _SLACK = 500
@@ -166,15 +168,15 @@ class Traffic:
         self._open: dict[tuple[object, bool, str], Row] = {}
         self._waits: defaultdict[tuple[object, bool], Waits] = defaultdict(Waits)
 
-    def apply(self, events: Iterable[Mapping[str, Any]]) -> bool:
+    def apply(self, events: Iterable[WorkbenchEvent]) -> bool:
         """Take `traffic` events; whether anything that is shown has changed."""
         changed = False
         for event in events:
-            if event.get("event") != "traffic":
+            if event["event"] != "traffic":
                 continue
-            self.dropped += int(event.get("dropped", 0))
-            for told in event.get("rows", ()):
-                changed = self._add(_row(told)) or changed
+            self.dropped += event.get("dropped", 0)
+            for row in event["rows"]:
+                changed = self._add(_row(row)) or changed
         if len(self.rows) > MOST_ROWS + _SLACK:
             self._trim()
             changed = True
@@ -314,26 +316,25 @@ def essence(text: str) -> str:
     return kept.removesuffix("}")
 
 
-def _row(told: Mapping[str, Any]) -> Row:
-    call_id = told.get("id")
+def _row(sent: TrafficRow) -> Row:
     return Row(
-        int(told["n"]),
-        float(told["at"]),
-        str(told["server"]),
-        bool(told["sent"]),
-        str(told["kind"]),
-        int(told.get("size", 0)),
-        str(told.get("text", "")),
-        str(told.get("method") or ""),
-        "" if call_id is None else str(call_id),
-        told.get("ms"),
-        told.get("status"),
-        bool(told.get("error")),
-        stream=told.get("stream", told["server"]),
-        pid=told.get("pid"),
-        test=str(told.get("test") or ""),
-        is_spare=bool(told.get("spare")),
-        about=str(told.get("about") or ""),
+        sent["n"],
+        sent["at"],
+        sent["server"],
+        sent["sent"],
+        sent["kind"],
+        sent["size"],
+        sent.get("text", ""),
+        sent.get("method", ""),
+        str(sent.get("id", "")),
+        sent.get("ms"),
+        sent.get("status"),
+        sent.get("error", False),
+        stream=sent["stream"],
+        pid=sent["pid"],
+        test=sent.get("test", ""),
+        is_spare=sent.get("spare", False),
+        about=sent.get("about", ""),
     )
 
 

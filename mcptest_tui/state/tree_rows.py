@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from mcptest_tui.state.filters import Filter, parse_filter
-from mcptest_tui.state.store import STATUSES, TestRow
+from mcptest_tui.state.test_row import STATUSES, TestRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcptest_tui.words import took_shown
 
 if TYPE_CHECKING:
-    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.test_row import TestRow
 
 _LONGEST = 300
 

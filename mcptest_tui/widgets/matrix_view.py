@@ -10,7 +10,7 @@ from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import one_line, shortened_name
 from mcptest_tui.state.matrix_rows import Matrix, total_cost
 from mcptest_tui.state.spending import usd
-from mcptest_tui.state.store import STATUSES
+from mcptest_tui.state.test_row import STATUSES
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, mark
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from mcptest_tui.state.matrix_rows import Cell
-    from mcptest_tui.state.store import TestRow
+    from mcptest_tui.state.test_row import TestRow
     from mcptest_tui.widgets.lines import Piece
 
 NAME_SHARE = 0.36

@@ -16,7 +16,7 @@ from textual.message import Message
 
 from mcptest_tui.keymap import bindings_for
 from mcptest_tui.safe import NEAR, name_among, one_line, without_middle
-from mcptest_tui.state.store import BUSY, STATUSES, TestRow
+from mcptest_tui.state.test_row import BUSY, STATUSES, TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows
 from mcptest_tui.widgets.lines import Lines
 from mcptest_tui.words import MARKS, is_ascii, mark, strength_shown, took_shown

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from mcptest_tui.bridge import MANY, MOST_SKIPPED, Bridge, Event
+from mcptest_tui.bridge import MANY, MOST_SKIPPED, Bridge
+
+if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
 
 
 class Turns:
@@ -12,13 +17,13 @@ class Turns:
 
     def __init__(self):
         self.keys: list[str] = []
-        self.applied: list[list[Event]] = []
+        self.applied: list[list[WorkbenchEvent]] = []
         self.bridge = Bridge(self.applied.append, lambda: bool(self.keys))
 
     def turn(self, events=0):
         """How many events are applied in a turn of the timer, after so many have come."""
         for number in range(events):
-            self.bridge.take({"event": "case.finished", "id": str(number)})
+            self.bridge.take({"event": "case.started", "run": "r", "id": str(number)})
         self.applied.clear()
         self.bridge.flush_in_turn()
         return sum(len(events) for events in self.applied)

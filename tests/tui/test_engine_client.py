@@ -21,6 +21,8 @@ from tests.worker.processes import Watched, processes_in
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
+
 pytestmark = pytest.mark.anyio
 LIMIT_SECONDS = 60
 
@@ -40,8 +42,8 @@ class Listening:
         self.client = EngineClient(self._event, self._state)
         self._news = asyncio.Event()
 
-    def _event(self, event: dict[str, Any]) -> None:
-        self.events.append(event)
+    def _event(self, event: WorkbenchEvent) -> None:
+        self.events.append(dict(event))
         self._news.set()
 
     def _state(self, state: str, why: str) -> None:
@@ -217,10 +219,10 @@ async def test_a_child_that_hangs_is_killed_at_the_end(engine: Listening) -> Non
 
 
 async def test_a_listener_that_fails_costs_no_other_event(place: Path) -> None:
-    told: list[dict[str, Any]] = []
+    told: list[WorkbenchEvent] = []
     wrong: list[dict[str, Any]] = []
 
-    def take(event: dict[str, Any]) -> None:
+    def take(event: WorkbenchEvent) -> None:
         told.append(event)
         if event["event"] == "run.queued":
             raise ZeroDivisionError

@@ -34,7 +34,7 @@ async def test_no_screen_of_a_run_or_of_its_servers_shows_a_value_of_the_environ
 
         app.watch_mode = "off"
         app.runs.start(None)
-        await until(pilot, lambda: app.store.counts["fail"] == 6 and not app.runs.progress.busy, what="six failures")
+        await until(pilot, lambda: app.store.counts["fail"] == 6 and not app.store.progress.busy, what="six failures")
         for _ in range(8):
             await look("down")
             await look("enter")

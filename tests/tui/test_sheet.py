@@ -281,7 +281,7 @@ async def test_what_has_changed_is_drawn_as_textuals_own_compositor_draws_it(
             "k",
         ):
             await pilot.press(key)
-        await until(pilot, lambda: app.store.rows and not app.runs.progress.busy)
+        await until(pilot, lambda: app.store.rows and not app.store.progress.busy)
         await pilot.pause()
     assert updates > 10
     assert fewer > 10, "else Textual has changed what the compositor goes by, and each key draws all"

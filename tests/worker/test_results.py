@@ -101,7 +101,7 @@ def test_sets_scores_and_metrics_are_told(child: Child, suite_on: SuiteOn) -> No
 
 def test_an_event_that_trips_us_costs_none_of_the_others(tmp_path: Path) -> None:
     """It is told as the bug that it is: a list of tests that stays empty would say nothing."""
-    sent: list[dict[str, Any]] = []
+    sent: list[Any] = []
     telling = RunEventLines(sent.append, Results(Surroundings()), run="r", path=tmp_path / "mcptest.yml", root=tmp_path)
     telling(CaseFinished(index=0, result=None))  # type: ignore[arg-type]
     telling(Warned(message="and on"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from mcptest_engine.core.events import AgentTurn
 from mcptest_engine.core.run_record import ServerRecord
-from mcptest_engine.engine_process.event_lines import record_shown, result_shown, turn_shown
+from mcptest_engine.engine_process.event_lines import record_shown, result_shown, turn_event
 from tests.reporting.conftest import make_record, make_test
 
 
 def test_a_turn_is_told_with_what_it_asks_for_and_what_it_all_cost():
     turn = AgentTurn(test="a", turn=2, text="let me see", tools=("say",) * 50, tokens=240, cost_usd=None)
-    told = turn_shown(turn)
+    told = turn_event(turn, "r")
     assert {key: told[key] for key in ("id", "turn", "text", "tokens", "cost_usd")} == {
         "id": "a",
         "turn": 2,

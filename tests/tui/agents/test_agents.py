@@ -10,7 +10,7 @@ from mcptest_engine.workspace.agent_files import save_inline
 from mcptest_engine.workspace.ulid import new_ulid
 from mcptest_engine.workspace.workspace import Workspace
 from mcptest_tui.state.agents import AgentRow, AgentsView, news
-from mcptest_tui.state.store import VERDICTS
+from mcptest_tui.state.test_row import VERDICTS
 from tests.front_door.conftest import SUITE
 from tests.tui.agents.working import agent, asked, kept, watching
 from tests.tui.pictures import assert_picture, rows_of, text_of

@@ -85,7 +85,7 @@ async def test_a_suite_is_written_from_nothing_and_judged(place: Path, workbench
         assert screen.current.text == WANTED.rstrip("\n")
         assert screen.current.problems == []
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.runs.progress.busy, what="the verdict")
+        await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.store.progress.busy, what="the verdict")
         await until(pilot, lambda: "✓    5   - name: the weather in Oslo" in text_of(app))
         assert (place / "mcptest.yml").read_text() == WANTED.rstrip("\n")
 

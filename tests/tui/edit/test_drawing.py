@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.screen import Screen
 
-from mcptest_tui.state.store import STATUSES
+from mcptest_tui.state.test_row import STATUSES
 from mcptest_tui.state.verdict_notes import Note
 from mcptest_tui.widgets.frame import show_titles
 from mcptest_tui.widgets.lines import Lines

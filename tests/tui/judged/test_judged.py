@@ -91,7 +91,7 @@ async def test_every_kind_of_judgement_tells_its_reasons_and_its_costs(workbench
         text = await looked_at(pilot, "it goes wrong", "conversation", "nothing_like_it")
         assert is_safe(pilot.app)
         assert "there is no" in text
-        assert pilot.app.runs.progress.spent.text.endswith(" + price unknown")  # nobody knows the price of one model
+        assert pilot.app.store.progress.spent.text.endswith(" + price unknown")  # nobody knows the price of one model
         assert " + price unknown" in text.splitlines()[-2]
 
         screen = pilot.app.screen
@@ -114,9 +114,12 @@ async def test_every_kind_of_judgement_tells_its_reasons_and_its_costs(workbench
             "the weather is told [gpt-5.4]: mcp_task_completion",
         }
         screen.listing.put_filter("")
-        assert screen.run_view.summary.deferred == 2
-        assert screen.run_view.summary.counts["inconclusive"] == 2
-        assert {one["model"] for one in screen.run_view.summary.models} >= {"claude-sonnet-4-5", "claude-unknown-9"}
+        assert screen.workbench.store.run_view.summary.deferred == 2
+        assert screen.workbench.store.run_view.summary.counts["inconclusive"] == 2
+        assert {one["model"] for one in screen.workbench.store.run_view.summary.models} >= {
+            "claude-sonnet-4-5",
+            "claude-unknown-9",
+        }
 
         await pilot.press("m")
         await until(pilot, lambda: "Tests by models" in text_of(pilot.app))
@@ -151,9 +154,9 @@ async def test_a_conversation_is_followed_while_it_runs(workbench, judged, place
         await pilot.press("r")
         await until(pilot, lambda: any(event["turn"] >= 21 for event in row(pilot, "it counts").talk or ()))
         await until(pilot, lambda: "running" in screen.detail.conversation.entries[-1].text)
-        assert pilot.app.runs.progress.spent.text.startswith("$0.0")
+        assert pilot.app.store.progress.spent.text.startswith("$0.0")
         judged.release()
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
         view = screen.detail.conversation
         await until(pilot, lambda: view.entries and view.entries[-1].text.startswith("ended: max_turns"))
         numbers = [entry.number for entry in view.entries if entry.label == "assistant"]

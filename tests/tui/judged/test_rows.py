@@ -51,14 +51,25 @@ def test_a_record_of_any_shape_is_shown_as_far_as_it_goes(odd: Any) -> None:
 def test_a_price_that_is_not_known_is_told_beside_what_is() -> None:
     spent = RunCost()
     assert spent.text == ""
-    spent.apply({"event": "agent.turn", "id": "a", "tokens": 5, "cost_usd": 0.001})
+    spent.turn(
+        {
+            "event": "agent.turn",
+            "run": "r",
+            "id": "a",
+            "turn": 1,
+            "text": "",
+            "tools": [],
+            "tokens": 5,
+            "cost_usd": 0.001,
+        }
+    )
     assert spent.text == "$0.0010"
-    spent.apply({"event": "case.finished", "id": "a", "result": {"tokens": 9, "cost_usd": 0.002}})
-    spent.apply({"event": "case.finished", "id": "b", "result": {"tokens": 9, "cost_usd": None}})
+    spent.finish("a", {"tokens": 9, "cost_usd": 0.002})
+    spent.finish("b", {"tokens": 9, "cost_usd": None})
     assert spent.text == "$0.0020 + price unknown"
     scored = {"judgement": {"by": "exec", "cost_usd": 0.5}}
-    spent.apply({"event": "case.finished", "id": "c", "result": {**scored, "cached": True}})
-    spent.apply({"event": "case.finished", "id": "d", "result": scored})
+    spent.finish("c", {**scored, "cached": True})
+    spent.finish("d", scored)
     assert spent.text == "$0.5020 + price unknown"
 
 

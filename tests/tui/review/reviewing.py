@@ -83,7 +83,7 @@ async def failed(pilot: Any) -> Any:
     app = pilot.app
     app.watch_mode = "off"
     app.runs.start(None)
-    await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy, what="two failures")
+    await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.store.progress.busy, what="two failures")
     await until(pilot, lambda: app.reviews.state.items, what="proposals")
     return app.reviews.state
 

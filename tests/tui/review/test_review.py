@@ -67,7 +67,7 @@ async def test_a_failed_test_leads_to_its_proposal(workbench, place):
         assert app.store.counts["fail"] == 1
         await pilot.press("U")
         await until(pilot, lambda: path.read_text() == before, what="the old text")
-        await until(pilot, lambda: not app.runs.progress.busy)
+        await until(pilot, lambda: not app.store.progress.busy)
 
 
 async def when_all_are_decided_it_asks_once_and_no_keeps_them(pilot, place):
@@ -530,7 +530,7 @@ async def test_an_accepted_snapshot_is_named_and_its_test_runs_again(workbench, 
         await pilot.press("s" if snapshot else "a", "a" if snapshot else "s")
         assert "This writes the snapshots of mcptest.yml." in await asked(pilot)
         await pilot.press("y")
-        await until(pilot, lambda: app.store.counts["pass"] == 2 and not app.runs.progress.busy, what="the run")
+        await until(pilot, lambda: app.store.counts["pass"] == 2 and not app.store.progress.busy, what="the run")
         assert path.read_text() == before
 
 
@@ -546,7 +546,7 @@ async def test_made_up_arguments_are_given_with_what_the_tool_takes_beside_them(
         app = pilot.app
         app.watch_mode = "off"
         app.runs.start(None)
-        await until(pilot, lambda: app.store.counts["inconclusive"] == 1 and not app.runs.progress.busy)
+        await until(pilot, lambda: app.store.counts["inconclusive"] == 1 and not app.store.progress.busy)
         screen = await reviewing(pilot, 1)
         await until(pilot, lambda: "needs arguments" in text_of(app))
         assert "`book_id` (string, required)" in text_of(app)
@@ -645,4 +645,4 @@ async def test_differences_of_one_value_are_rows_that_name_their_place_and_are_d
         assert (
             "exact: { city: 'Bergen', unit: \"celsius\", temperature: 19.0, conditions: [cloudy] }" in path.read_text()
         )
-        await until(pilot, lambda: not app.runs.progress.busy)
+        await until(pilot, lambda: not app.store.progress.busy)

@@ -451,7 +451,7 @@ async def a_call_is_saved_as_a_test_that_passes(pilot, demo):
     await until(pilot, lambda: any(row.name == "get_weather with city Oslo" for row in rows.values()))
     (row,) = [row for row in rows.values() if row.name == "get_weather with city Oslo"]
     await until(pilot, lambda: row.status == "pass", what="the watch's run")
-    await until(pilot, lambda: not pilot.app.runs.progress.busy)
+    await until(pilot, lambda: not pilot.app.store.progress.busy)
     kept = iter(demo.read_text().splitlines())
     assert all(line in kept for line in before.splitlines())
     assert "structuredContent.city" not in demo.read_text().replace(before, "")[-900:]

@@ -51,7 +51,7 @@ async def test_a_server_that_hangs_is_ended_with_two_keys_and_the_run_goes_on(wo
         await pilot.press("ampersand")
         await until(pilot, lambda: "waits for tools/call hang " in text_of(pilot.app), what="what it waits for")
         await pilot.press("x")
-        await until(pilot, lambda: not pilot.app.runs.progress.busy, what="the end of the run")
+        await until(pilot, lambda: not pilot.app.store.progress.busy, what="the end of the run")
         counts = pilot.app.store.counts
         assert (counts["pass"], counts["fail"]) == (1, 1)
         await pilot.press("escape")
@@ -216,7 +216,7 @@ async def test_without_spare_servers_nothing_runs_after_a_run(workbench, place, 
     write_suite(place, "say")
     async with workbench() as pilot:
         await pilot.press("a")
-        await until(pilot, lambda: pilot.app.store.counts["pass"] == 1 and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: pilot.app.store.counts["pass"] == 1 and not pilot.app.store.progress.busy)
         assert await pilot.app.engine.request("processes")
         assert set(roles_of(pilot)) <= {"guardian", "engine", "workbench"}
 
@@ -261,7 +261,7 @@ async def test_the_window_of_live_processes(workbench, place, size):
     write_suite(place, "say")
     async with workbench(size=size) as pilot:
         await pilot.press("a")
-        await until(pilot, lambda: "spare" in roles_of(pilot) and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: "spare" in roles_of(pilot) and not pilot.app.store.progress.busy)
         await pilot.press("ampersand")
         await until(pilot, lambda: pilot.app.screen.list.process.memory and "idle" in text_of(pilot.app))
         masks = (

@@ -320,7 +320,7 @@ async def test_writing_the_proposal_of_a_tool_that_destroys_does_not_call_it_aga
         await until(pilot, lambda: isinstance(app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: any(row.waits for row in app.store.rows.values()), what="the test that waits")
-        assert not app.runs.progress.busy
+        assert not app.store.progress.busy
         assert "skip:" in path.read_text()
         assert diary.read_text() == "delete_all\n"
 

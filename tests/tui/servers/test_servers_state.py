@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from mcptest_engine.running.documents import document_of
@@ -10,6 +12,9 @@ from mcptest_tui.state.catalog import Item
 from mcptest_tui.state.processes import processes_of
 from mcptest_tui.state.servers import Heading, Server, Servers, state_text
 from mcptest_tui.widgets.server_list import ServerList
+
+if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import RunningProcess
 
 
 def text_of(lines):
@@ -257,8 +262,11 @@ def test_suites_of_one_name_are_told_apart_by_their_folders(tmp_path):
     servers = Servers()
     servers.put_suites([document_of(path, start_dir=tmp_path, environ={}) for path in paths])
     assert [server.origin for server in servers.by_key.values()] == ["a/mcptest.yml", "b/mcptest.yml"]
-    row = {"number": 1, "role": "spare", "name": "shed", "shown": "a", "session": "", "since": 0.0, "waits": ()}
-    (process,) = processes_of([{**row, "suite": str(paths[0])}], map(str, paths))
+    row: RunningProcess = {
+        "number": 1, "role": "spare", "pid": 9, "name": "shed", "shown": "a", "suite": str(paths[0]), "session": "",
+        "since": 0.0, "waits": [],
+    }  # fmt: skip
+    (process,) = processes_of([row], map(str, paths))
     assert process.title == "shed, spare server of a/mcptest.yml"
 
 

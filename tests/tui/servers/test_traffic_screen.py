@@ -95,7 +95,7 @@ async def the_messages_of_a_run(pilot):
     screen = await emptied(pilot)
     pilot.app.runs.start(None)
     await until(pilot, lambda: any(row.method == "tools/call" for row in screen.traffic.rows))
-    await until(pilot, lambda: not pilot.app.runs.progress.busy)
+    await until(pilot, lambda: not pilot.app.store.progress.busy)
     await until(pilot, lambda: len(screen.traffic.shown) > 15)
     await until(pilot, lambda: screen.rows.cursor == len(screen.traffic.shown) - 1)
     await pilot.press("g")
@@ -110,7 +110,7 @@ async def filters(pilot):
     """By method, by error, by a word that is not known."""
     screen = await emptied(pilot)
     pilot.app.runs.start(None)
-    await until(pilot, lambda: not pilot.app.runs.progress.busy and len(screen.traffic.shown) > 15)
+    await until(pilot, lambda: not pilot.app.store.progress.busy and len(screen.traffic.shown) > 15)
     await pilot.press("slash", *"method:tools/call", "enter")
     assert {row.method for row in screen.traffic.shown} == {"tools/call"}
     assert screen.rows.has_focus
@@ -278,7 +278,7 @@ async def test_a_call_is_saved_from_the_log(workbench, demo):
         await until(
             pilot, lambda: any(row.name.endswith("city Oslo") and row.verdict == "pass" for row in rows.values())
         )
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
 
 
 async def what_is_no_call_cannot_be_made_again(pilot):

@@ -10,7 +10,7 @@ from mcptest_tui.state.traffic import MOST_ROWS, Filter, Traffic, essence
 def row(n, kind="request", **more):
     """A row as the engine tells it."""
     told = {"n": n, "at": 1000.0 + n, "server": "demo", "sent": kind == "request", "kind": kind, "size": 10, "text": ""}
-    return {**told, **more}
+    return {**told, "stream": more.get("server", "demo"), "pid": None, **more}
 
 
 def call(n, call_id, method="tools/call", **answer):

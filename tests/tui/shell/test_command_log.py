@@ -103,4 +103,4 @@ async def test_the_log_of_a_run_is_shown_and_copied(workbench, demo):
         await until(pilot, lambda: "mcptest run mcptest.yml" in text_of(pilot.app))
         await pilot.press("enter")
         await until(pilot, lambda: "Copied the command (OSC 52" in text_of(pilot.app))
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)

@@ -93,7 +93,7 @@ async def draw_looks(workbench, looks):
     async with workbench(size=SMALL) as pilot:
         app = pilot.app
         app.runs.start(None)
-        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.store.progress.busy)
         await pilot.press("n")
         await until(pilot, lambda: app.reviews.state.items)
         for mode in MODES:

@@ -40,7 +40,7 @@ async def listed(pilot, library):
     """A run with one failure, and the failure beside the list."""
     app = pilot.app
     app.runs.start(None)
-    await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
+    await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.store.progress.busy)
     await pilot.press("n")
     await until(pilot, lambda: "lent" in text_of(app) and "FAIL" in text_of(app).upper())
 
@@ -91,7 +91,7 @@ async def traffic(pilot, library):
     library.write_text(in_order, encoding="utf-8")
     await app.suites.read([str(library)])
     app.runs.start(None)
-    await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.runs.progress.busy)
+    await until(pilot, lambda: app.store.counts["fail"] == 1 and not app.store.progress.busy)
     await pilot.press("f5")
     opening = "notifications/initialized"  # that of the spare server for the next run is folded away
     await until(pilot, lambda: [row.method for row in app.screen.traffic.shown].count(opening) == 1)
@@ -110,7 +110,7 @@ async def graph(pilot, library):
     app.screen.listing.show_test(test)
     app.screen.detail.use_tab("graph")
     app.runs.start(None)
-    await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.runs.progress.busy)
+    await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.store.progress.busy)
     await until(pilot, lambda: "3 calls" in text_of(app))
 
 

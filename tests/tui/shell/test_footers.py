@@ -51,7 +51,7 @@ async def test_while_something_runs_the_footer_begins_with_the_key_that_stops_it
         await pilot.press("a")
         await until(pilot, lambda: footer(pilot).startswith("x stop"), what="x first")
         await pilot.press("x")
-        await until(pilot, lambda: not app.runs.progress.busy and "x stop" not in footer(pilot), what="the end")
+        await until(pilot, lambda: not app.store.progress.busy and "x stop" not in footer(pilot), what="the end")
 
 
 async def test_the_detail_names_the_keys_of_its_tabs_and_a_failed_test_that_of_its_proposal(workbench, demo):
@@ -61,7 +61,7 @@ async def test_the_detail_names_the_keys_of_its_tabs_and_a_failed_test_that_of_i
         await until(pilot, lambda: app.store.rows)
         assert not any(key in footer(pilot) for key in ("f failed", "n next failure", "[ ] tabs"))
         await pilot.press("a")
-        await until(pilot, lambda: app.store.counts["fail"] and not app.runs.progress.busy, what="the run")
+        await until(pilot, lambda: app.store.counts["fail"] and not app.store.progress.busy, what="the run")
         await until(pilot, lambda: app.reviews.state.items, what="the proposals")
         await pilot.press("n")
         await until(pilot, lambda: footer(pilot).startswith("v review"), what="v first")

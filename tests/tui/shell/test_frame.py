@@ -353,10 +353,10 @@ async def test_the_tests_of_last_time_are_painted_first(workbench, demo, place, 
         (place / "other").mkdir()
         (place / "other" / "late.yml").write_text(demo.read_text(encoding="utf-8"), encoding="utf-8")
         await pilot.press("a")
-        assert len(pilot.app.runs.progress.asked) == 1
+        assert len(pilot.app.store.progress.asked) == 1
         searching.set()
         await until(pilot, lambda: pilot.app.suites.searched and len(store.rows) == 32)
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
         assert not [row.name for row in store.rows.values() if row.verdict == "new"], (
             "all are those found later as well"
         )
@@ -371,7 +371,7 @@ async def test_verdicts_of_last_time_are_counted_in_whatever_mode_it_starts(work
             assert pilot.app.current_mode == mode
             if not counts:
                 pilot.app.runs.start(None)
-                await until(pilot, lambda: pilot.app.store.counts["new"] == 0 and not pilot.app.runs.progress.busy)
+                await until(pilot, lambda: pilot.app.store.counts["new"] == 0 and not pilot.app.store.progress.busy)
                 counts = dict(pilot.app.store.counts)
             assert pilot.app.store.counts == counts
             assert f" {counts['pass']} ✓" in text_of(pilot.app).splitlines()[-2]

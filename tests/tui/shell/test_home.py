@@ -103,7 +103,7 @@ async def test_the_demo_is_written_here_once_asked_for_opened_and_run(workbench,
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("y")
         await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 5)
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
         assert pilot.app.current_mode == "tests"
         assert list(pilot.app.store.documents) == [str(place / "mcptest-demo.yml")]
 
@@ -128,7 +128,7 @@ async def test_a_suite_is_made_from_a_servers_command(workbench, place):
         assert len(document.tests) > 3
         assert "a runs its tests" in text_of(pilot.app)
         await pilot.press("a")
-        await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 3 and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: pilot.app.store.counts.get("pass", 0) > 3 and not pilot.app.store.progress.busy)
         assert "a runs its tests" not in text_of(pilot.app)
 
 
@@ -200,7 +200,7 @@ async def test_one_test_of_the_demo_is_wrong_and_mended_with_a_few_keys(workbenc
         await pilot.press("D")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("y")
-        await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.store.progress.busy)
         await until(pilot, lambda: pilot.app.reviews.badge)
         await pilot.press("n", *by_id()["review.open"][1].keys[:1])
         await until(pilot, lambda: pilot.app.current_mode == "review" and "+ temperature: 19" in text_of(pilot.app))

@@ -20,7 +20,7 @@ async def test_what_is_run_of_a_filter_is_told_until_the_run_ends(workbench, dem
         app = pilot.app
         await until(pilot, lambda: app.store.rows)
         await pilot.press("slash", *"verbose", "enter", "a")
-        await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.runs.progress.busy, what="the run")
+        await until(pilot, lambda: app.store.counts["pass"] == 1 and not app.store.progress.busy, what="the run")
         await until(pilot, lambda: "that the filter shows" not in status(pilot), what="the message to go")
         assert status(pilot).split()[:2] == ["16", "tests"]
 

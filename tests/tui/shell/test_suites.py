@@ -49,7 +49,7 @@ async def test_a_run_that_is_asked_for_before_a_remembered_suite_is_read_is_of_t
         store = pilot.app.store
         assert store.rows, "what is remembered"
         pilot.app.runs.start(None)
-        await until(pilot, lambda: store.rows and not pilot.app.runs.progress.busy and store.counts["pass"])
+        await until(pilot, lambda: store.rows and not pilot.app.store.progress.busy and store.counts["pass"])
         assert not [row.name for row in store.rows.values() if row.outdated]
 
 

@@ -108,7 +108,7 @@ async def test_a_terminal_with_sixteen_colours_is_drawn_with_its_own(workbench, 
         app = pilot.app
         assert app.theme == "terminal"
         await pilot.press("a")
-        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.store.progress.busy)
         for mode in ("tests", "edit", "servers", "review", "traffic"):
             app.go(mode)
             await until_mode(pilot, mode)
@@ -231,7 +231,7 @@ async def test_no_text_is_left_to_the_terminals_own_colours(workbench, mixed, mo
     async with workbench() as pilot:
         app = pilot.app
         await pilot.press("a")
-        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.runs.progress.busy)
+        await until(pilot, lambda: app.store.counts["fail"] == 2 and not app.store.progress.busy)
         views = (app.screen.detail.text("result"), "text-view"), (app.screen.detail.diff, "diff-view")
         for name in ("expected", "actual"):
             wanted = Color.parse(app.theme_variables[f"value-{name}"])

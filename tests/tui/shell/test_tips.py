@@ -41,12 +41,12 @@ async def test_the_first_failure_tells_which_key_shows_the_difference_and_the_se
     async with workbench() as pilot:
         for _ in range(2):
             await pilot.press("a")
-            await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.runs.progress.busy)
+            await until(pilot, lambda: pilot.app.store.counts["fail"] == 1 and not pilot.app.store.progress.busy)
         assert told(pilot.app) == ["tip: n goes to the failing test, ⏎ opens its result; there ] shows the difference"]
     assert json.loads(state_file().read_text(encoding="utf-8"))["tips"] == ["failure"]
     async with workbench() as pilot:
         await pilot.press("a")
-        await until(pilot, lambda: pilot.app.store.counts["pass"] == 14 and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: pilot.app.store.counts["pass"] == 14 and not pilot.app.store.progress.busy)
         assert not told(pilot.app)
 
 
@@ -118,7 +118,7 @@ async def test_none_is_told_where_none_is_wanted(workbench, demo, none_told):
     config_file().write_text("tips: false\n", encoding="utf-8")
     async with workbench() as pilot:
         await pilot.press("a")
-        await until(pilot, lambda: pilot.app.store.counts["pass"] == 15 and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: pilot.app.store.counts["pass"] == 15 and not pilot.app.store.progress.busy)
         pilot.app.go("edit")
         await pilot.pause()
         assert not told(pilot.app)

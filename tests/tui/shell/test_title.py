@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from mcptest_tui.state.progress import Progress
 from mcptest_tui.title import GIVE_BACK, NO_PROGRESS, Title, takes_progress
+from tests.tui.state.making import finished, started, store_of
 
 
 def told(*, progress):
-    """A title, the state that it shows, and what it wrote."""
+    """A title, the store that it shows, and what it wrote."""
     written: list[str] = []
-    return Title(progress=progress), Progress(lambda: 0.0), written
+    return Title(progress=progress), store_of(), written
 
 
 def test_a_run_is_in_the_title_and_in_the_progress_mark():
     """Written only when something is different, and given back."""
-    title, state, written = told(progress=True)
+    title, store, written = told(progress=True)
+    state = store.progress
     title.show({}, state, written.append)
     title.show({}, state, written.append)
     assert [text[-12:] for text in written] == ["\x1b]2;mcptest\x07"]
-    state.apply({"event": "run.started", "run": "u1", "tests": [1, 2, 3, 4]})
-    state.apply({"event": "case.finished", "run": "u1", "result": {"verdict": "fail"}})
+    store.apply_many([started("u1", "a", "b", "c", "d"), finished("u1", "a", "fail")])
     title.show({"fail": 1}, state, written.append)
     assert written[1:] == ["\x1b]2;● ✗1 mcptest\x07", "\x1b]9;4;2;25\x07"]
     title.give_back(written.append)

@@ -45,7 +45,7 @@ async def test_a_save_runs_nothing_when_watching_is_off(workbench, demo):
         name = store.rows[store.order[0]].name
         save(demo, demo.read_text(encoding="utf-8").replace(name, f"{name} again", 1))
         await until(pilot, lambda: any(row.name.endswith(" again") for row in store.rows.values()))
-        assert not pilot.app.runs.progress.busy
+        assert not pilot.app.store.progress.busy
         assert all(row.status == "new" for row in store.rows.values())
 
 
@@ -192,7 +192,7 @@ async def test_a_log_that_a_server_writes_does_not_start_run_after_run(workbench
     async with workbench() as pilot:
         pilot.app.runs.start(None)
         await until(pilot, lambda: "server.log changes with every run" in text_of(pilot.app))
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
 
 
 async def test_a_theme_is_painted_anew_at_every_save(workbench, demo):

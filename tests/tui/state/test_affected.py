@@ -5,7 +5,19 @@ from __future__ import annotations
 from mcptest_engine.running.documents import ServerItem
 from mcptest_engine.safety.tool_classes import ToolClass
 from mcptest_tui.state.affected import affected, due, why_it_waits
-from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
+from tests.tui.state.making import (
+    PATH,
+    cancelled,
+    document,
+    ended,
+    finished,
+    id_of,
+    item,
+    problem,
+    ran,
+    started,
+    store_of,
+)
 
 
 def names(ids):
@@ -59,7 +71,7 @@ def test_a_text_whose_run_was_stopped_is_due_though_an_older_one_was_decided():
     store.queue("u2", due(store, [PATH]))
     store.apply_many([finished("u1", id_of("a")), ended("u1")])
     assert due(store, [PATH]) == []
-    store.apply_many([{"event": "run.failed", "run": "u2", "kind": "cancelled"}])
+    store.apply_many([cancelled("u2")])
     assert names(due(store, [PATH])) == {"a"}
 
 

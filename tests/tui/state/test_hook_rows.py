@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mcptest_tui.state.hook_rows import SHOWN, hook_lines
 from mcptest_tui.state.result_rows import result_lines, summary_lines
-from mcptest_tui.state.run_view import RunView
 from tests.tui.state.making import ended, finished, id_of, item, started, store_of
+
+if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
 
 
 def hook(phase="beforeAll", passed=True, **more):
@@ -46,9 +50,10 @@ def test_of_many_hooks_those_that_failed_are_never_left_out():
 
 def test_a_run_tells_its_hooks_and_each_test_those_around_it():
     """A new run forgets those of the last."""
-    store, view = store_of(item("a"), item("b")), RunView()
+    store = store_of(item("a"), item("b"))
+    view = store.run_view
     around = hook("beforeEach", test=id_of("a"))
-    events = [
+    events: list[WorkbenchEvent] = [
         started("u1", id_of("a"), id_of("b")),
         {"event": "hook.finished", "run": "u1", "hook": hook()},
         {"event": "hook.finished", "run": "u1", "hook": around},
@@ -56,7 +61,6 @@ def test_a_run_tells_its_hooks_and_each_test_those_around_it():
         ended("u1", hooks=[hook()], metric_rollups=[{"name": "quality", "mean": 2 / 3, "count": 2}]),
     ]
     store.apply_many(events)
-    view.apply(events, store)
     assert view.summary is not None
     told = words(summary_lines(view.summary))
     assert "  ✓ beforeAll  ./seed.sh   12 ms" in told
@@ -67,5 +71,5 @@ def test_a_run_tells_its_hooks_and_each_test_those_around_it():
     assert "  ✓ beforeEach  ./seed.sh   12 ms" in words(
         result_lines(row, row.result, None, "mcptest run", view.hooks_around(row.id))
     )
-    view.apply([started("u2", id_of("a"))], store)
+    store.apply_many([started("u2", id_of("a"))])
     assert view.hooks_around(id_of("a")) == ()

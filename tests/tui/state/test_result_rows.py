@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_tui.state.progress import Progress
 from mcptest_tui.state.result_rows import (
     failures_by_cause,
     group_lines,
@@ -19,9 +20,24 @@ from mcptest_tui.state.result_rows import (
     spark,
     summary_lines,
 )
-from mcptest_tui.state.run_view import RunView, ServerView, repro_command
+from mcptest_tui.state.run_view import ServerView, repro_command
 from mcptest_tui.words import took_text
-from tests.tui.state.making import document, ended, finished, id_of, item, problem, ran, started, store_of
+from tests.tui.state.making import (
+    PATH,
+    case_started,
+    document,
+    ended,
+    finished,
+    id_of,
+    item,
+    problem,
+    ran,
+    started,
+    store_of,
+)
+
+if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import ServerState, WorkbenchEvent
 
 EVIL = "[bold red]x[/] \x1b]2;owned\x07\x1b[2J \u202e end\r\n\x9b31m\ttab"
 
@@ -94,7 +110,7 @@ def test_the_reason_of_a_failed_assertion_is_what_it_found():
 
 def test_a_first_run_that_is_on_is_not_called_not_run_yet():
     store = store_of(item("a"))
-    store.apply_many([started("u1", id_of("a")), {"event": "case.started", "run": "u1", "id": id_of("a")}])
+    store.apply_many([started("u1", id_of("a")), case_started("u1", id_of("a"))])
     told = text(new_lines(store.rows[id_of("a")], "s.yml:1", [("x", "stops the run")], "mcptest run"))
     assert told.startswith("● running\n")
     assert text(new_lines(store_of(item("b")).rows[id_of("b")], "s.yml:1", [], "mcptest run")).startswith(
@@ -250,16 +266,15 @@ def test_attempts_and_steps_are_listed():
 def test_a_run_says_what_broke_what_is_mended_and_what_is_slow():
     store = store_of(item("a"), item("b"))
     ran(store, "u1", a="pass", b="fail")
-    view = RunView()
     a, b = id_of("a"), id_of("b")
-    events = [
+    events: list[WorkbenchEvent] = [
         started("u2", a, b), finished("u2", a, "fail"), finished("u2", b, "pass", 50.0), ended("u2"),
     ]  # fmt: skip
     store.apply_many(events)
-    view.apply(events, store)
-    assert view.summary is not None
-    assert view.summary.title == "1 failed, 1 passed in 1.2 s"
-    told = text(summary_lines(view.summary))
+    summary = store.run_view.summary
+    assert summary is not None
+    assert summary.title == "1 failed, 1 passed in 1.2 s"
+    told = text(summary_lines(summary))
     assert (
         told.index("failing since this run") < told.index("passing again") < told.index("slowest") < told.index("50 ms")
     )
@@ -298,17 +313,17 @@ def test_what_waited_for_another_call_is_no_slow_test_and_its_tool_no_slow_tool(
 
 def test_a_stopped_run_and_the_page_of_its_suite_count_alike():
     """The summary counted tests that were not run by what they had come to before: 2 passed, of which 1 had run."""
-    store, view, ids = store_of(item("a"), item("b"), item("c")), RunView(), [id_of("a"), id_of("b")]
+    store, ids = store_of(item("a"), item("b"), item("c")), [id_of("a"), id_of("b")]
     ran(store, "u1", a="pass", b="pass", c="fail")
     cut = finished("u2", ids[1], "skip", message="not run: interrupted", not_run="interrupted")
-    events = [started("u2", *ids), finished("u2", ids[0]), cut, ended("u2", interrupted=True)]
+    events: list[WorkbenchEvent] = [started("u2", *ids), finished("u2", ids[0]), cut, ended("u2", interrupted=True)]
     store.apply_many(events)
-    view.apply(events, store)
-    assert view.summary is not None
-    assert view.summary.title == "1 passed, 1 not run in 1.2 s"
-    assert not view.summary.mended
+    summary = store.run_view.summary
+    assert summary is not None
+    assert summary.title == "1 passed, 1 not run in 1.2 s"
+    assert not summary.mended
     rows = list(store.rows.values())
-    told = text(group_lines(rows, (), view.summary)).splitlines()
+    told = text(group_lines(rows, (), summary)).splitlines()
     assert told[:4] == [
         "3 tests: 1 failed, 1 passed, 1 not run", "", "last run, of 2 tests", "1 passed, 1 not run in 1.2 s   interrupted",
     ]  # fmt: skip
@@ -332,40 +347,36 @@ def store_row_without_result():
 
 
 def test_a_run_says_how_many_tests_need_arguments():
-    store, view, a = store_of(item("a")), RunView(), id_of("a")
+    store, a = store_of(item("a")), id_of("a")
     refused = {"index": 0, "implicit": "outcome", "target": "outcome", "matcher": {"exact": "success"}, "passed": None}
     decided = finished("u1", a, "inconclusive")
     decided["result"]["assertions"] = [refused]
-    events = [started("u1", a), decided, ended("u1")]
+    events: list[WorkbenchEvent] = [started("u1", a), decided, ended("u1")]
     store.apply_many(events)
-    view.apply(events, store)
-    assert view.summary is not None
-    assert "1 inconclusive (1 needs arguments) in" in view.summary.title
+    summary = store.run_view.summary
+    assert summary is not None
+    assert "1 inconclusive (1 needs arguments) in" in summary.title
 
 
 def test_a_run_says_which_floor_it_missed():
     store = store_of(item("a"))
-    view = RunView()
     missed = "coverage: tools 50 % (1 of 2), below the floor of 80 %; not covered: `b`"
-    events = [
+    events: list[WorkbenchEvent] = [
         started("u1", id_of("a")),
         finished("u1", id_of("a")),
         ended("u1", gates=[{"about": "coverage", "message": missed}], exit_code=6),
     ]
     store.apply_many(events)
-    view.apply(events, store)
-    assert view.summary is not None
-    assert not view.summary.passed
-    assert f"  ✗ {missed}" in text(summary_lines(view.summary))
-    progress = Progress(clock=lambda: 0.0)
-    for event in events:
-        progress.apply(event)
+    summary = store.run_view.summary
+    assert summary is not None
+    assert not summary.passed
+    assert f"  ✗ {missed}" in text(summary_lines(summary))
+    progress = store.progress
     assert (progress.last, progress.last_failed) == ("below a coverage floor", True)
 
 
 def test_a_run_says_which_tools_it_called_and_which_limit_it_exceeded():
     store = store_of(item("a"))
-    view = RunView()
     exceeded = "effects: 1 call of destructive tools, 0 are allowed: `drop_all` (1)"
     plain = {
         "server": "s",
@@ -376,7 +387,7 @@ def test_a_run_says_which_tools_it_called_and_which_limit_it_exceeded():
         "count": 9,
     }
     dropped = {**plain, "tool": "drop_all", "class": "destructive", "decided_by": "model", "count": 1}
-    events = [
+    events: list[WorkbenchEvent] = [
         started("u1", id_of("a")),
         finished("u1", id_of("a")),
         ended(
@@ -384,30 +395,25 @@ def test_a_run_says_which_tools_it_called_and_which_limit_it_exceeded():
         ),
     ]
     store.apply_many(events)
-    view.apply(events, store)
-    assert view.summary is not None
-    assert not view.summary.passed
-    told = text(summary_lines(view.summary))
+    summary = store.run_view.summary
+    assert summary is not None
+    assert not summary.passed
+    told = text(summary_lines(summary))
     assert f"  ✗ {exceeded}" in told
     assert told.index("drop_all  1 call  destructive, executed, by model") < told.index(
         "9 calls  read only, executed, by suite"
     )
     assert "\x1b" not in told
-    progress = Progress(clock=lambda: 0.0)
-    for event in events:
-        progress.apply(event)
+    progress = store.progress
     assert (progress.last, progress.last_failed) == ("over a limit of effects", True)
 
 
 def test_a_server_is_remembered_with_its_stderr():
-    view = RunView()
-    store = store_of(item("a"))
-    state = {"event": "server.state", "path": "/suites/s.yml", "server": "demo"}
-    view.apply(
-        [{**state, "state": "failed", "message": "exited", "stderr": "boom"}, {**state, "state": "closed"}], store
-    )
-    assert view.servers["/suites/s.yml", "demo"] == ServerView("failed", "exited", "", "boom")
-    assert "boom" in text(log_lines(store.rows[id_of("a")], view.servers["/suites/s.yml", "demo"]))
+    store, place = store_of(item("a")), (PATH, "demo")
+    server: ServerState = {"event": "server.state", "path": PATH, "server": "demo", "state": "failed"}
+    store.apply_many([{**server, "message": "exited", "stderr": "boom"}, {**server, "state": "closed"}])
+    assert store.run_view.servers[place] == ServerView("failed", "exited", "", "boom")
+    assert "boom" in text(log_lines(store.rows[id_of("a")], store.run_view.servers[place]))
 
 
 def test_a_history_tells_since_when_a_test_fails():
@@ -494,13 +500,16 @@ def test_of_a_composition_it_is_not_said_that_a_server_answered():
 def test_a_run_in_which_nothing_was_checked_says_so_first():
     store = store_of(item("a"))
     told = "nothing was checked: 1 test skipped: off"
-    view = RunView()
-    events = [started("u1", id_of("a")), finished("u1", id_of("a"), "skip", message="off"), ended("u1")]
+    events: list[WorkbenchEvent] = [
+        started("u1", id_of("a")),
+        finished("u1", id_of("a"), "skip", message="off"),
+        ended("u1"),
+    ]
     store.apply_many(events)
-    view.apply(events, store)
-    assert view.summary is not None
-    assert not view.summary.passed
-    assert text(summary_lines(view.summary)).startswith(f"{told}; 1 skipped in ")
+    summary = store.run_view.summary
+    assert summary is not None
+    assert not summary.passed
+    assert text(summary_lines(summary)).startswith(f"{told}; 1 skipped in ")
 
 
 def failed_rows(*failures):

@@ -9,8 +9,11 @@ from mcptest_tui.widgets.row_list import RowList
 from mcptest_tui.words import strength_shown
 from tests.tui.state.making import (
     PATH,
+    cancelled,
+    case_started,
     document,
     ended,
+    failed,
     finished,
     id_of,
     item,
@@ -35,7 +38,7 @@ def test_a_run_moves_its_tests_from_queued_to_running_to_their_verdict():
     store = store_of(item("a"), item("b"))
     store.queue("u1", [id_of("a")])
     assert statuses(store) == {"a": "queued", "b": "new"}
-    delta = store.apply_many([started("u1", id_of("a")), {"event": "case.started", "run": "u1", "id": id_of("a")}])
+    delta = store.apply_many([started("u1", id_of("a")), case_started("u1", id_of("a"))])
     assert statuses(store)["a"] == "running"
     assert delta.began
     assert delta.run == "u1"
@@ -59,7 +62,7 @@ def test_what_a_run_did_not_come_to_is_as_before_when_it_ends():
     store = store_of(item("a"), item("b"))
     ran(store, "u1", a="pass")
     store.queue("u2", [id_of("a"), id_of("b")])
-    store.apply_many([started("u2", id_of("a"), id_of("b")), {"event": "run.failed", "run": "u2", "message": "no"}])
+    store.apply_many([started("u2", id_of("a"), id_of("b")), failed("u2", "no")])
     assert statuses(store) == {"a": "pass", "b": "new"}
 
 
@@ -86,9 +89,7 @@ def test_a_test_that_a_run_was_ended_before_is_stopped_and_its_last_verdict_is_k
 def test_a_run_that_is_cancelled_before_it_begins_stops_its_tests():
     store = store_of(item("a"), item("b"))
     store.queue("u1", [id_of("a")])
-    store.apply_many(
-        [{"event": "run.failed", "run": "u1", "kind": "cancelled", "message": "cancelled before it began"}]
-    )
+    store.apply_many([cancelled("u1")])
     assert statuses(store) == {"a": "stopped", "b": "new"}
 
 
@@ -102,7 +103,7 @@ def test_a_result_is_of_the_text_that_its_run_was_asked_for():
     store.queue("u2", ids)
     store.apply_many([finished("u1", ids[0]), ended("u1")])
     assert (row.ran_digest, row.outdated) == ("1", False)  # the run of this text is to come
-    store.apply_many([{"event": "run.failed", "run": "u2", "kind": "cancelled"}])
+    store.apply_many([cancelled("u2")])
     assert (row.ran_digest, row.outdated) == ("1", True)
 
 
@@ -112,8 +113,8 @@ def test_a_run_that_begins_leaves_the_newer_one_that_waits():
     store.queue("u1", ids)
     store.put_document(document(item("a", digest="2")))
     store.queue("u2", ids)
-    store.apply_many([started("u1", *ids), {"event": "case.started", "run": "u1", "id": ids[0]}])
-    store.apply_many([{"event": "run.failed", "run": "u1", "kind": "cancelled"}])
+    store.apply_many([started("u1", *ids), case_started("u1", ids[0])])
+    store.apply_many([cancelled("u1")])
     assert (row.status, row.asked_digest) == ("queued", "2")
     store.apply_many([started("u2", *ids), finished("u2", ids[0]), ended("u2")])
     assert (row.status, row.ran_digest, row.asked_digest) == ("pass", "2", "")
@@ -123,7 +124,7 @@ def test_the_end_of_one_run_leaves_what_waits_for_the_next():
     store = store_of(item("a"))
     store.queue("u1", [id_of("a")])
     store.queue("u2", [id_of("a")])
-    store.apply_many([{"event": "run.failed", "run": "u1", "message": "cancelled"}])
+    store.apply_many([failed("u1", "cancelled")])
     assert statuses(store) == {"a": "queued"}
 
 
@@ -174,7 +175,7 @@ def test_a_result_of_a_test_that_no_document_tells_of_is_a_row_too():
 def test_what_is_being_tested_is_known_at_any_moment():
     store = store_of(item("a"), item("b"), item("c"))
     ids = [id_of("a"), id_of("b"), id_of("c")]
-    store.apply_many([started("u1", *ids), *({"event": "case.started", "run": "u1", "id": test} for test in ids)])
+    store.apply_many([started("u1", *ids), *(case_started("u1", test) for test in ids)])
     assert list(store.running) == ids[:1]  # the others wait behind it
     store.apply_many([finished("u1", ids[0])])
     store.put_document(document(item("a"), item("b")))
@@ -184,7 +185,7 @@ def test_what_is_being_tested_is_known_at_any_moment():
 
 
 def begun(*ids):
-    return [started("u1", *ids), *({"event": "case.started", "run": "u1", "id": test} for test in ids)]
+    return [started("u1", *ids), *(case_started("u1", test) for test in ids)]
 
 
 def test_tests_whose_calls_wait_behind_another_of_their_server_wait():
@@ -207,7 +208,7 @@ def test_a_server_that_answers_out_of_turn_works_on_several_calls_at_once():
     ids = [id_of(name) for name in "abc"]
     store.apply_many([*begun(*ids), finished("u1", ids[1])])
     assert statuses(store) == {"a": "running", "b": "pass", "c": "running", "d": "new"}
-    store.apply_many([{"event": "case.started", "run": "u1", "id": id_of("d")}])
+    store.apply_many([case_started("u1", id_of("d"))])
     assert statuses(store)["d"] == "running"
 
 
@@ -293,7 +294,7 @@ def test_the_call_that_hangs_is_shown_as_running_and_not_the_one_that_was_answer
     store = store_of(item("quick"), item("hangs"), item("waits"))
     ids = list(store.order)
     store.queue("u1", ids)
-    begun = [{"event": "case.started", "run": "u1", "id": test} for test in ids]
+    begun = [case_started("u1", test) for test in ids]
     store.apply_many([started("u1", *ids), *begun])
     assert statuses(store) == {"quick": "running", "hangs": "queued", "waits": "queued"}
     store.apply_many([{"event": "case.answered", "run": "u1", "id": id_of("quick"), "waits_for": "list"}])

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mcptest_tui.safe import name_among
-from mcptest_tui.state.store import Store, TestRow
+from mcptest_tui.state.test_row import TestRow
 from mcptest_tui.state.tree_rows import Group, Note, TreeRows, group_id, suite_title
 from mcptest_tui.widgets.row_list import RowList
-from tests.tui.state.making import PATH, document, ended, finished, id_of, item, problem, ran, started, store_of
+from tests.tui.state.making import (
+    PATH,
+    cancelled,
+    document,
+    ended,
+    finished,
+    id_of,
+    item,
+    problem,
+    ran,
+    started,
+    store_of,
+)
+
+if TYPE_CHECKING:
+    from mcptest_tui.state.store import Store
 
 
 def built(store: Store, text: str = "") -> TreeRows:
@@ -159,7 +176,7 @@ def test_the_next_failure_is_also_what_is_inconclusive_or_was_stopped():
     store = store_of(item("a"), item("b"), item("c"))
     ran(store, "u1", a="pass", b="inconclusive", c="pass")
     store.queue("u2", [id_of("c")])
-    store.apply_many([{"event": "run.failed", "run": "u2", "kind": "cancelled"}])
+    store.apply_many([cancelled("u2")])
     rows = built(store)
     assert next_failure(rows, None, 1, store) == "b"
     assert next_failure(rows, id_of("b"), 1, store) == "c"

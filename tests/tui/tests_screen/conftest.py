@@ -70,7 +70,7 @@ async def ran(pilot: Any, key: str = "a") -> None:
     before = screen.running.last_asked
     await pilot.press(key)
     await until(pilot, lambda: key == "x" or screen.running.last_asked is not before, what="the key")
-    await until(pilot, lambda: not app.runs.progress.busy, what="the end of the run")
+    await until(pilot, lambda: not app.store.progress.busy, what="the end of the run")
     await until(pilot, lambda: not any(row.busy for row in app.store.rows.values()))
     await until(
         pilot, lambda: all(one.group != "review.read" or one.is_finished for one in app.workers), what="the count"

@@ -71,7 +71,7 @@ async def test_every_count_of_a_stopped_run_is_the_same(
         page = "6 tests: 1 failed, 1 passed, 1 skipped, 3 not run"
         ended = "1 failed, 1 passed, 1 skipped, 3 not run in"
         await until(pilot, lambda: ended in text_of(pilot.app), what="the suite's page")
-        assert page.partition(": ")[2] in screen.run_view.summary.title
+        assert page.partition(": ")[2] in screen.workbench.store.run_view.summary.title
         assert "stopped, 3 not run   1 ✓  1 ✗  1 ~  3 ○" in text_of(pilot.app)
         assert title_text(pilot.app.store.counts, running=False).startswith("✗1 ✓1")
         await pilot.press("escape")

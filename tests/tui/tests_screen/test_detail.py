@@ -282,7 +282,7 @@ async def test_a_history_grows_with_every_run_also_where_it_was_asked_for_before
         await pilot.pause()
         before = row(pilot, "broken").result
         pilot.app.runs.start(None, [row(pilot, "broken").id])
-        await until(pilot, lambda: row(pilot, "broken").result is not before and not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: row(pilot, "broken").result is not before and not pilot.app.store.progress.busy)
         pilot.app.go("tests")
         await until(pilot, lambda: "verdict  ✗✗✗" in text_of(pilot.app))
 
@@ -329,9 +329,9 @@ async def test_a_groups_page_counts_along_while_it_runs(workbench, place):
     (place / "mcptest.yml").write_text(MIXED.split("tools:")[0] + "tools:\n" + many, encoding="utf-8")
     async with workbench() as pilot:
         await pilot.press("g", "a")
-        await until(pilot, lambda: "passed" in text_of(pilot.app) and pilot.app.runs.progress.busy)
+        await until(pilot, lambda: "passed" in text_of(pilot.app) and pilot.app.store.progress.busy)
         await pilot.press("x")
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
 
 
 async def a_test_that_never_ran_says_what_the_keys_do(pilot):

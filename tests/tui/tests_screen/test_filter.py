@@ -30,7 +30,7 @@ async def test_every_letter_filters_and_enter_only_applies(workbench, mixed):
         assert "Tests 2 of 6" in text_of(pilot.app)
         await pilot.press("enter")
         assert pilot.app.screen.focused is pilot.app.screen.test_list
-        assert not pilot.app.runs.progress.busy
+        assert not pilot.app.store.progress.busy
         assert "Tests 2 of 6" in text_of(pilot.app)
         await pilot.press("escape")
         assert len(shown(pilot)) == 6
@@ -104,7 +104,7 @@ async def test_a_runs_what_the_filter_shows_and_says_so(workbench, mixed):
         await pilot.press("enter")
         await pilot.press("a")
         assert "running the 2 tests that the filter shows" in text_of(pilot.app)
-        await until(pilot, lambda: not pilot.app.runs.progress.busy and not pilot.app.store.counts["queued"])
+        await until(pilot, lambda: not pilot.app.store.progress.busy and not pilot.app.store.counts["queued"])
         assert sum(row.status != "new" for row in pilot.app.store.rows.values()) == 2
 
 

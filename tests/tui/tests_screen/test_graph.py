@@ -120,7 +120,7 @@ async def test_a_node_that_runs_is_seen_to_run(workbench, flows, place):
         await until(pilot, lambda: ("report", "running") in [(one.id, one.status) for one in screen.detail.graph.nodes])
         assert screen.detail.graph.nodes[0].status == "ok"
         await pilot.press("x")
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
 
 
 async def test_the_tab_of_the_graph_is_there_for_compositions_only_and_comes_back(workbench, flows, place):

@@ -252,7 +252,7 @@ async def test_x_stops_one_run_and_the_next_begins_and_capital_x_stops_all(workb
         (place / name).write_text(hanging(), encoding="utf-8")
     async with workbench() as pilot:
         app = pilot.app
-        progress = app.runs.progress
+        progress = app.store.progress
         await pilot.press("a")
         await until(pilot, lambda: app.store.running and len(progress.waiting) == 2)
         assert "slow" in rows_of(app)[-2]
@@ -285,10 +285,10 @@ async def test_x_stops_what_the_engine_has_not_heard_of_yet(workbench, mixed):
         app = pilot.app
         app.runs.start(None)
         app.runs.cancel()
-        await until(pilot, lambda: not app.runs.progress.busy)
+        await until(pilot, lambda: not app.store.progress.busy)
         assert all(row.status == "stopped" for row in app.store.rows.values())
         assert "cancelled before" not in text_of(app)
-        assert app.runs.progress.last == "cancelled"
+        assert app.store.progress.last == "cancelled"
 
 
 async def test_a_suite_that_does_not_load_is_left_out_of_a_run_and_named(workbench, mixed):
@@ -337,7 +337,7 @@ async def test_tests_that_failed_of_one_cause_are_run_together(workbench, place)
         await on(pilot, "two")
         await pilot.press("asterisk")
         assert screen.running.last_asked == (None, [row(pilot, name).id for name in ("one", "two")])
-        await until(pilot, lambda: not pilot.app.runs.progress.busy)
+        await until(pilot, lambda: not pilot.app.store.progress.busy)
 
 
 async def test_before_a_run(workbench, mixed):

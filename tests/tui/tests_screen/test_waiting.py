@@ -70,7 +70,7 @@ async def test_only_what_reads_is_started_by_a_change_of_the_suite(
         assert calls(place) == ["read_note"]
         pilot.app.runs.start(None, [row.id for row in store.rows.values() if row.name in ("it destroys", "it changes")])
         await until(
-            pilot, lambda: store.counts["pass"] == 3 and not pilot.app.runs.progress.busy, what="those by a key"
+            pilot, lambda: store.counts["pass"] == 3 and not pilot.app.store.progress.busy, what="those by a key"
         )
         assert sorted(calls(place)) == ["create_note", "delete_note", "read_note"]
         suite.write_text(SUITE.format(command=json.dumps(words), text="three"))
