@@ -99,7 +99,7 @@ class Matrix(NamedTuple):
         return [test for row in self.rows if model in row.cells for test in row.cells[model].tests]
 
     def place_of(self, before: Matrix, row: int, column: int) -> tuple[int, int]:
-        """Row and column of the test and the model that were there in the matrix before; of one that is gone, the same place."""
+        """The cell of the test and the model that were there in the matrix before; the same place where one is gone."""
         names = [one.name for one in self.rows]
         name = before.rows[row].name if row < len(before.rows) else ""
         model = before.models[column] if column < len(before.models) else ""

@@ -60,20 +60,12 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         lines: Lines
         at: int
 
-        @property
-        def control(self) -> Lines:
-            return self.lines
-
     @dataclass
     class Chosen(Message):
         """Enter, or a double click, on a row; `row` is its `row_at`: by now there may be others in the list."""
 
         lines: Lines
         row: object = None
-
-        @property
-        def control(self) -> Lines:
-            return self.lines
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)

@@ -68,7 +68,6 @@ LARGE = {
     "mcptest_tui.widgets.conversation_view.ConversationView",
     "mcptest_tui.widgets.json_tree.JsonTree",
     "mcptest_tui.widgets.row_list.RowList",
-    "mcptest_tui.widgets.traffic_list.TrafficList",
 }
 """Classes that are larger: no further ones, and one that has shrunk is taken out."""
 
