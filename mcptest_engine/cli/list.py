@@ -160,7 +160,7 @@ def _document(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> dict[str,
             "line": case.line,
             **({} if case.row_name is None else {"case": case.row_name}),
             **({} if (program := _program_of(case)) is None else {"nodes": redact(_nodes(program))}),
-            **redact(case.body.listed(case)),
+            **redact(case.body.list_members(case)),
             **({} if case.subject is None else {"subject": redact(case.subject)}),
         }
         for case in plan.cases

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.suite.load import LoadOptions
     from mcptest_engine.suite.merge import Merged
     from mcptest_engine.suite.yaml import Tree
@@ -35,7 +36,7 @@ class FoundTest(NamedTuple):
     id: str
     name: str
     block: str
-    kind: str
+    kind: TestKind
     server: str
     entry: Mapping[str, Any]
     file: str
@@ -115,7 +116,7 @@ def _find_tests(
                 id=ids.take(declared.kind.value, declared.name)[0],
                 name=declared.name,
                 block=test.block,
-                kind=declared.kind.value,
+                kind=declared.kind,
                 server=server if isinstance(server, str) else "",
                 entry=entry,
                 file=str(reader.sources[test.file].path),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
             """What is done, in words."""
             ...
 
-        def listed(self, case: Case) -> dict[str, Any]:
+        def list_members(self, case: Case) -> dict[str, Any]:
             """What `mcptest list` adds in JSON: the model that answers, who grades, and what is judged."""
             ...
 
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
             """Whether what a later test is answered may depend on this one, to judge by the names of tools."""
             ...
 
-        def repeated(self, number: int) -> Body:
+        def for_repeat(self, number: int) -> Body:
             """The body for the `number`-th repeat of the run, from 1."""
             ...
 
-        def why_deferred(self, providers: Providers) -> str | None:
+        def deferral_reason(self, providers: Providers) -> str | None:
             """Why a model that answers or grades cannot be asked; None where each can, or none is. Asks nobody."""
             ...
 
@@ -174,7 +174,7 @@ class Request(NamedTuple):
     def call_text(self, case: Case) -> str:
         return _request_text(case)
 
-    def listed(self, _case: Case) -> dict[str, Any]:
+    def list_members(self, _case: Case) -> dict[str, Any]:
         return {}
 
     def request_key(self, case: Case) -> tuple[object, ...]:
@@ -185,10 +185,10 @@ class Request(NamedTuple):
             return True
         return case.method == "tools/call" and case.tool is not None and not classify_name(case.tool).only_reads
 
-    def repeated(self, _number: int) -> Request:
+    def for_repeat(self, _number: int) -> Request:
         return self
 
-    def why_deferred(self, _providers: Providers) -> None:
+    def deferral_reason(self, _providers: Providers) -> None:
         return None
 
 
@@ -204,7 +204,7 @@ class Check(NamedTuple):
     def call_text(self, case: Case) -> str:
         return _request_text(case)
 
-    def listed(self, _case: Case) -> dict[str, Any]:
+    def list_members(self, _case: Case) -> dict[str, Any]:
         return {}
 
     def request_key(self, case: Case) -> tuple[object, ...]:
@@ -213,10 +213,10 @@ class Check(NamedTuple):
     def may_change_state(self, case: Case) -> bool:
         return case.method in _CHANGE_THE_SESSION
 
-    def repeated(self, _number: int) -> Check:
+    def for_repeat(self, _number: int) -> Check:
         return self
 
-    def why_deferred(self, _providers: Providers) -> None:
+    def deferral_reason(self, _providers: Providers) -> None:
         return None
 
 

@@ -137,8 +137,8 @@ def _gradings(entry: Mapping[str, object], name: str, shared: Shared) -> Iterato
     graders = graders_of(entry, shared.scorers)
     for run in _model_runs_of_eval(entry, shared):
         for grader in graders or (None,):
-            told = f" ({grader})" if len(graders) > 1 else ""
-            yield DeclaredTest(TestKind.EVAL, f"{name}{run.suffix}{told}", run, grader)
+            mark = f" ({grader})" if len(graders) > 1 else ""
+            yield DeclaredTest(TestKind.EVAL, f"{name}{run.suffix}{mark}", run, grader)
 
 
 def _model_runs_of_agent(entry: Mapping[str, object], shared: Shared) -> list[ModelRun]:

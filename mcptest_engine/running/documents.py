@@ -17,6 +17,7 @@ from mcptest_engine.workspace.files import read_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.running.broken_suites import FoundTest
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions, TestEntry
 
@@ -324,9 +325,7 @@ class _Making:
             ]
             digest = _digest((data, [states.get(name) for name in used]))
             named = graders_of(data, shared.scorers) if entry.kind.value == "eval" else ()
-            spends = (may_judge and _JUDGE in repr(data)) or _spends(
-                entry.kind.value, data, [scorers[one] for one in named]
-            )
+            spends = (may_judge and _JUDGE in repr(data)) or _spends(entry.kind, data, [scorers[one] for one in named])
             if entry.kind.value in _JUDGED:
                 graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
                 digest = _digest((digest, told, suite.judge, graders))
@@ -340,7 +339,7 @@ class _Making:
                     block=entry.pointer.split("/", 2)[1],
                     kind=kind.value,
                     server=entry.server or next(filter(None, used), ""),
-                    tool=_called_by(data, kind.value),
+                    tool=_called_by(data, kind),
                     file=str(entry.file),
                     line=entry.line,
                     end_line=entry.line,
@@ -379,7 +378,7 @@ def _item_of(test: FoundTest) -> TestItem:
         id=test.id,
         name=test.name,
         block=test.block,
-        kind=test.kind,
+        kind=test.kind.value,
         server=test.server,
         tool=_called_by(test.entry, test.kind),
         file=test.file,
@@ -389,9 +388,9 @@ def _item_of(test: FoundTest) -> TestItem:
     )
 
 
-def _called_by(data: Mapping[str, Any], kind: str) -> str:
+def _called_by(data: Mapping[str, Any], kind: TestKind) -> str:
     """What a test's entry calls: its tool, URI, prompt or check; "" when it says none."""
-    if kind in ("agent", "eval"):  # its `prompt` is what a model is asked
+    if kind.may_ask_models:  # its `prompt` is what a model is asked
         call = data.get("call")
         tool = call.get("tool") if isinstance(call, dict) else None
         return tool if isinstance(tool, str) else ""
@@ -407,13 +406,13 @@ def _calls_of(data: Mapping[str, Any], server: str) -> tuple[tuple[str, str], ..
     )
 
 
-def _spends(kind: str, data: Mapping[str, object], scorers: Sequence[Mapping[str, object]]) -> bool:
+def _spends(kind: TestKind, data: Mapping[str, object], scorers: Sequence[Mapping[str, object]]) -> bool:
     """Whether models are asked for an answer or a grade, or a scorer is that has a price."""
-    if kind == "agent":
-        return True
+    if kind.value != "eval":
+        return kind.may_ask_models
     is_asked = any(name in data for name in ("agent", "model", "models", "prompt"))
     is_paid = any(scorer["type"] != "exec" or scorer.get("max_cost_usd") for scorer in scorers)
-    return kind == "eval" and (is_asked or is_paid or not scorers)
+    return is_asked or is_paid or not scorers
 
 
 def end_of_entry(lines: Sequence[str], line: int) -> int:

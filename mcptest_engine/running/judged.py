@@ -126,7 +126,7 @@ class Judged(Extension):
         """
         reasons: dict[str, str] = {}
         for case in plan.cases:
-            reason = case.body.why_deferred(self.models) if case.kind.may_ask_models else None
+            reason = case.body.deferral_reason(self.models) if case.kind.may_ask_models else None
             if reason is None and case.subject is not None:
                 reason = reasons.get(case.subject)
             if reason is not None:

@@ -258,7 +258,7 @@ def _may_run(suite: LoadedSuite, entry: TestEntry, settings: RunSettings) -> boo
 
     setup = Setup({**suite.lookups, **settings.environ, **suite.env})
     bodies = JudgedTests(suite).bodies(entry, settings.models)
-    return any(body.why_deferred(setup) is None for body in bodies)
+    return any(body.deferral_reason(setup) is None for body in bodies)
 
 
 def shared_sessions(suite: LoadedSuite, entry: TestEntry, pool: Pool, groups: frozenset[str]) -> list[str]:

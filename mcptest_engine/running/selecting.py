@@ -175,7 +175,7 @@ def repeated(case: Case, number: int) -> Case:
         id=f"{case.id}{mark}",
         name=f"{case.name} #{number}",
         base_name=case.base_name or case.name,
-        body=case.body.repeated(number),
+        body=case.body.for_repeat(number),
         serial=case.serial or (isinstance(case.body, Row) and case.body.shares_budget),
         subject=case.subject and f"{case.subject}{mark}",
         fresh={server: key and f"{key}{mark}" for server, key in case.fresh.items()} or case.fresh,

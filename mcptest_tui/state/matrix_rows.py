@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.costs import sum_costs
+from mcptest_engine.core.enums import TestKind
 from mcptest_tui.state.score_rows import number
 from mcptest_tui.state.spending import cost_of, usd
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_tui.state.store import Store
     from mcptest_tui.state.test_row import TestRow
 
-KINDS = ("agent", "eval")
+KINDS = tuple(kind.value for kind in TestKind if kind.may_ask_models)
 NO_MODEL = "(any model)"
 _WORST = ("running", "queued", "fail", "inconclusive", "deferred", "stopped", "pass", "skip", "new")
 _TAGGED = re.compile(

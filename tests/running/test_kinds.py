@@ -64,10 +64,10 @@ def test_each_kind_of_test_is_known_everywhere(kind: TestKind, tmp_path: Path) -
     for case in cases:
         body = case.body
         assert body.call_text(case)
-        json.dumps([body.listed(case), body.request_key(case)])
+        json.dumps([body.list_members(case), body.request_key(case)])
         assert isinstance(body.may_change_state(case), bool)
-        assert type(body.repeated(2)) is type(body)
-        assert body.why_deferred(providers) is None
+        assert type(body.for_repeat(2)) is type(body)
+        assert body.deferral_reason(providers) is None
     settings = RunSettings(environ={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "MCPTEST_MODEL": "m"})
     pool = open_pool(checked.suite, settings)
     assert needed_servers(checked.suite, settings, pool) == ("s",), "`running/launch.py`"

@@ -61,7 +61,7 @@ class AgentProgram(NamedTuple):
         told = f"{self.model or 'a model'}, up to {counted(self.max_turns, 'turn')}"
         return told if self.trials is None else f"{told}, {counted(self.trials.runs, 'trial')}"
 
-    def listed(self, _case: object) -> dict[str, Any]:
+    def list_members(self, _case: object) -> dict[str, Any]:
         return {
             **({} if self.model is None else {"model": self.model}),
             **({} if self.trials is None else {"trials": self.trials.runs}),
@@ -77,11 +77,11 @@ class AgentProgram(NamedTuple):
         """It may: what a model calls is not known beforehand."""
         return True
 
-    def repeated(self, number: int) -> AgentProgram:
+    def for_repeat(self, number: int) -> AgentProgram:
         """The first repeat is what a run without repeats is, so that a saved answer serves both."""
         return self if number == 1 else self._replace(variant=f"{self.variant}#{number}")
 
-    def why_deferred(self, providers: Providers) -> str | None:
+    def deferral_reason(self, providers: Providers) -> str | None:
         from mcptest_engine.judging.scorers.juries import seat_of
 
         return seat_of(self.model, providers, judging=False).missing

@@ -127,7 +127,7 @@ class Row(NamedTuple):
     def call_text(self, _case: object) -> str:
         return counted(len(self.program.nodes), "node")
 
-    def listed(self, _case: object) -> dict[str, Any]:
+    def list_members(self, _case: object) -> dict[str, Any]:
         return {}
 
     def request_key(self, _case: object) -> tuple[object, ...]:
@@ -137,10 +137,10 @@ class Row(NamedTuple):
     def may_change_state(self, _case: object) -> bool:
         return any(not node.mock and not classify_name(node.tool).only_reads for node in self.program.nodes)
 
-    def why_deferred(self, _providers: Providers) -> None:
+    def deferral_reason(self, _providers: Providers) -> None:
         return None
 
-    def repeated(self, _number: int) -> Row:
+    def for_repeat(self, _number: int) -> Row:
         """With a budget that nothing was spent of, where it has its own."""
         if not self.has_own_budget:
             return self

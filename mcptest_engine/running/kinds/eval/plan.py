@@ -90,9 +90,9 @@ class EvalRow(NamedTuple):
         """The name of the scorer; "judge" for a model."""
         return "judge" if self.scorer is None else self.scorer.name
 
-    def listed(self, case: object) -> dict[str, Any]:
+    def list_members(self, case: object) -> dict[str, Any]:
         agent = self.candidate.agent
-        return {**({} if agent is None else agent.listed(case)), "scorer": self.graded_by}
+        return {**({} if agent is None else agent.list_members(case)), "scorer": self.graded_by}
 
     def request_key(self, case: object) -> tuple[object, ...]:
         agent = self.candidate.agent
@@ -102,16 +102,16 @@ class EvalRow(NamedTuple):
         call = self.candidate.call
         return self.candidate.agent is not None or (call is not None and not classify_name(call["tool"]).only_reads)
 
-    def repeated(self, number: int) -> EvalRow:
+    def for_repeat(self, number: int) -> EvalRow:
         agent = self.candidate.agent
         candidate = self.candidate._replace(
-            key=f"{self.candidate.key}{REPEAT_MARK}{number}", agent=None if agent is None else agent.repeated(number)
+            key=f"{self.candidate.key}{REPEAT_MARK}{number}", agent=None if agent is None else agent.for_repeat(number)
         )
         return self._replace(candidate=candidate)
 
-    def why_deferred(self, providers: Providers) -> str | None:
+    def deferral_reason(self, providers: Providers) -> str | None:
         agent = self.candidate.agent
-        reason = None if agent is None else agent.why_deferred(providers)
+        reason = None if agent is None else agent.deferral_reason(providers)
         if reason is None and self.scorer is None:
             return why_no_verdict(seats_of(self.judge, providers))
         return reason
@@ -132,7 +132,7 @@ class MetricRow(NamedTuple):
     def call_text(self, _case: object) -> str:
         return "graded by a judge"
 
-    def listed(self, _case: object) -> dict[str, Any]:
+    def list_members(self, _case: object) -> dict[str, Any]:
         return {"scorer": "judge", "metric": self.metric}
 
     def request_key(self, _case: object) -> tuple[object, ...]:
@@ -141,10 +141,10 @@ class MetricRow(NamedTuple):
     def may_change_state(self, _case: object) -> bool:
         return False
 
-    def repeated(self, _number: int) -> MetricRow:
+    def for_repeat(self, _number: int) -> MetricRow:
         return self
 
-    def why_deferred(self, _providers: Providers) -> None:
+    def deferral_reason(self, _providers: Providers) -> None:
         return None
 
 
@@ -195,12 +195,12 @@ class JudgedTests:
         if test.kind is TestKind.AGENT:
             return agent_program(data, entry.server, run, self._suite.budget, self._inconclusive)
         rubric = data.get("rubric", "")
-        told = rubric.get("threshold") if isinstance(rubric, dict) else None
+        of_rubric = rubric.get("threshold") if isinstance(rubric, dict) else None
         return EvalRow(
             eval=data["name"],
             candidate=_candidate(data, f"{data['name']}{run.suffix}", entry.server, run, self._suite.budget),
             rubric=rubric,
-            threshold=data.get("threshold", DEFAULT_THRESHOLD if told is None else told),
+            threshold=data.get("threshold", DEFAULT_THRESHOLD if of_rubric is None else of_rubric),
             scorer=None if test.grader is None else self._scorers[test.grader],
             judge=judge_of(data.get("judge"), self._suite.judge),
             metadata=data.get("metadata", {}),
@@ -235,6 +235,6 @@ def metric_row(test: DeclaredTest, written: Mapping[str, object], judge: Mapping
     """What a model judges of a test: `test` is the metric, `written` the `eval` of its entry, `judge` that of the suite."""
     assert test.metric is not None
     value = written[test.metric]
-    told = value if isinstance(value, dict) else {}
-    threshold, run = told.get("threshold", DEFAULT_THRESHOLD), str(test.model_run.run or "")
-    return MetricRow(test.metric, value, threshold, judge_of(told.get("judge"), judge), run)
+    options = value if isinstance(value, dict) else {}
+    threshold, run = options.get("threshold", DEFAULT_THRESHOLD), str(test.model_run.run or "")
+    return MetricRow(test.metric, value, threshold, judge_of(options.get("judge"), judge), run)
