@@ -19,10 +19,11 @@ from mcptest_engine.authoring.suite_text import (
     target_lines,
     unused_key,
 )
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.errors import SuiteError
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
-from mcptest_engine.suite.edit import BOM, append_test, reads_as, set_value
+from mcptest_engine.suite.edit import BLOCKS, BOM, append_test, reads_as, set_value
 from mcptest_engine.suite.splice import Splicer
 from mcptest_engine.suite.text_edits import EditRefused, apply
 from mcptest_engine.suite.yaml import EMPTY, read_tree
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.suite.yaml import Pointer
 
 
 def declared_in(text: str) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def key_in(servers: Mapping[str, Any], target: Target) -> str:
 def names_in(tree: Mapping[str, Any]) -> frozenset[str]:
     """The names of the suite's tests, after parsing."""
     found = set()
-    for block in ("tools", "resources", "prompts", "compliance", "agents"):
+    for block in BLOCKS:
         tests = tree.get(block)
         for test in tests if isinstance(tests, list) else ():
             if isinstance(test, dict) and isinstance(test.get("name"), str):
@@ -103,7 +105,7 @@ def insert_server(text: str, key: str, target: Target) -> str:
 
     Tests that name no server, because there was one only, go on meaning that one.
 
-    Calls get it by `defaultTest`; each entry of `compliance` and `agents`, for which that does not hold, names it itself.
+    Calls get it by `defaultTest`; checks, nodes of compositions, agent tests and evals, for which that does not hold, name it.
     """
     tree, settings = declared_in(text), plain(target.settings)
     servers = tree.get("servers")
@@ -160,19 +162,32 @@ def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
     return text
 
 
-def _nameless_others(tree: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    for block in ("compliance", "agents"):
-        entries = tree.get(block)
+def _nameless_others(tree: Mapping[str, Any]) -> Iterator[Pointer]:
+    """The places of what asks a server without a name, and for which `defaultTest` does not hold."""
+    for kind in TestKind:
+        if kind.is_request:
+            continue
+        path: Pointer = (kind.block,)
+        entries = tree.get(kind.block)
+        if isinstance(entries, dict):  # `compliance` as a mapping
+            entries, path = entries.get("checks"), (kind.block, "checks")
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-            if isinstance(entry, dict) and not entry.keys() & {"server", "servers"}:
-                yield block, index
+            if kind is TestKind.COMPOSITION and isinstance(entry, dict):
+                nodes = entry.get("nodes")
+                for number, node in enumerate(nodes if isinstance(nodes, list) else ()):
+                    if isinstance(node, dict) and not node.keys() & {"server", "mock"}:
+                        yield (*path, index, "nodes", number)
+            elif isinstance(entry, dict) and not entry.keys() & {"server", "servers", "output"}:
+                call = entry.get("call")
+                if not (isinstance(call, dict) and "server" in call):
+                    yield (*path, index)
 
 
 def _nameless_tests(tree: Mapping[str, Any]) -> bool:
     shared = tree.get("defaultTest")
     if isinstance(shared, dict) and "server" in shared:
         return False
-    blocks = [tests for block in ("tools", "resources", "prompts") if isinstance(tests := tree.get(block), list)]
+    blocks = [tests for kind in TestKind if kind.is_request and isinstance(tests := tree.get(kind.block), list)]
     return any(isinstance(test, dict) and "server" not in test for tests in blocks for test in tests)
 
 

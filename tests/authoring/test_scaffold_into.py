@@ -102,6 +102,24 @@ def test_entries_of_other_blocks_that_name_no_server_still_mean_the_one_there_wa
     assert [str(problem) for problem in problems(after) if problem.severity is Severity.ERROR] == []
 
 
+def test_nodes_evals_and_grouped_checks_that_name_no_server_still_mean_the_one_there_was() -> None:
+    """A node without a server would be an error, and the model of an eval would have no tools any more."""
+    suite = (
+        'servers: { api: { command: ["x"] } }\n'
+        "compliance:\n  spec_version: 2025-11-25\n  checks:\n    - { name: a, check: ping }\n"
+        "compositions:\n  - name: b\n"
+        "    nodes: [{ id: one, tool: t }, { id: two, tool: t, mock: { result: 1 } }]\n"
+        "evals:\n  - { name: c, call: { tool: t }, rubric: r }\n  - { name: d, prompt: Hello, rubric: r }\n"
+        "  - { name: e, output: x, rubric: r }\n  - { name: f, call: { tool: t, server: api }, rubric: r }\n"
+    )
+    after, _ = scaffold_into(suite, catalog(tool()), TARGET, PLAIN)
+    tree = written(after)
+    assert [check.get("server") for check in tree["compliance"]["checks"]] == ["api"]
+    assert [node.get("server") for node in tree["compositions"][0]["nodes"]] == ["api", None]
+    assert [one.get("server") for one in tree["evals"]] == ["api", "api", None, None]
+    assert [str(problem) for problem in problems(after) if problem.severity is Severity.ERROR] == []
+
+
 @pytest.mark.parametrize("scaffold", [scaffold_conformance, scaffold_redteam, scaffold_eval])
 def test_every_kind_can_be_added_once(scaffold: Callable[..., Any]) -> None:
     listed = catalog(tool("b"), text_tool("c"))
