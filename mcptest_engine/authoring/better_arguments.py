@@ -46,7 +46,7 @@ def _blamed(names: Iterable[str], arguments: Mapping[str, object], refusal: str)
 class ArgumentSearch:
     """Finds arguments after each run of a suite; the same ones are proposed only once."""
 
-    def __init__(self, catalog: Catalog, redact: Callable[[Any], Any], policy: ExecutionPolicy) -> None:
+    def __init__(self, catalog: Catalog, redact: Callable[[object], object], policy: ExecutionPolicy) -> None:
         self._catalog, self._redact, self._policy = catalog, redact, policy
         self._tools = {tool["name"]: tool for tool in catalog.tools if isinstance(tool.get("name"), str)}
         self._tried: dict[str, dict[str, list[Any]]] = {}

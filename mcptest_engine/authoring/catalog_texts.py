@@ -41,7 +41,7 @@ CLEAN_UP = (
 """The header of every generated suite that may call tools which change something."""
 
 
-def nameable_tools(tools: Iterable[Mapping[str, object]], notes: list[str]) -> dict[str, Mapping[str, Any]]:
+def nameable_tools(tools: Iterable[Mapping[str, object]], notes: list[str]) -> dict[str, Mapping[str, object]]:
     """The tools that a test can name, by name; `notes` say why others cannot.
 
     Of several with one name the most dangerous counts: nobody knows which of them a call reaches.

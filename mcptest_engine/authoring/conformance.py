@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.catalog_texts import source_of
 from mcptest_engine.authoring.suite_insert import Place
@@ -67,7 +67,7 @@ def _entries(catalog: Catalog, target: Target, revision: str | None) -> Iterator
     checks |= {check: says for check, (capability, says) in _LISTS.items() if capability in catalog.capabilities}
     checks[UNKNOWN_METHOD] = "it is refused as the specification says"
     for check, says in checks.items():
-        pin: dict[str, Any] = {} if revision is None else {"spec_version": revision}
+        pin: dict[str, object] = {} if revision is None else {"spec_version": revision}
         yield Entry(block="compliance", test={"name": f"{check}: {says}", "server": target.key, "check": check, **pin})
 
 

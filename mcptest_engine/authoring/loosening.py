@@ -98,7 +98,7 @@ def _matcher_line(matcher: object) -> str:
     return one_line(str(name))
 
 
-def _apart(old: Sequence[object], new: Sequence[object]) -> Iterator[Any]:
+def _apart(old: Sequence[object], new: Sequence[object]) -> Iterator[object]:
     """The old rows. A removed set is split into its rows if one of them stays, so that the exact loss is reported."""
     for row in old:
         inner = row.get(ASSERT_SET) if isinstance(row, dict) else None
@@ -138,7 +138,7 @@ def _is_set_still_required(inner: object, new: Sequence[object]) -> bool:
     return False
 
 
-def _without_threshold(inner: Mapping[str, object]) -> dict[str, Any]:
+def _without_threshold(inner: Mapping[str, object]) -> dict[str, object]:
     return {key: part for key, part in inner.items() if key != "threshold"}
 
 

@@ -71,12 +71,12 @@ def with_merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, 
 class _Merging:
     """The rows of one test and of the proposal."""
 
-    def __init__(self, rows: Sequence[Any], wanted: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Sequence[Any], wanted: Sequence[Mapping[str, object]]) -> None:
         self._rows, self._wanted = rows, wanted
         self._failing: list[int] = []
         self._unjudged: list[int] = []
 
-    def judge(self, judged: Sequence[Mapping[str, Any]], observed: Sequence[Exchange]) -> None:
+    def judge(self, judged: Sequence[Mapping[str, object]], observed: Sequence[Exchange]) -> None:
         """Judge the rows on every answer."""
         for number in range(len(self._rows)):
             verdicts = [_holds(judged[number], one) for one in observed]
@@ -110,7 +110,7 @@ class _Merging:
             yield f"cannot be checked here, and stays: {listed(open_rows, _MOST_TOLD, assertion_text)}"
 
 
-def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:
+def _holds(row: Mapping[str, object], observed: Exchange) -> bool | None:
     """Whether the row holds; None where that is unknown, as for a snapshot or a set with one."""
     from mcptest_engine.judging.assertions import judge_assertions
 
@@ -123,7 +123,7 @@ def _holds(row: Mapping[str, Any], observed: Exchange) -> bool | None:
     return result.passed
 
 
-def envelope(observed: Exchange) -> dict[str, Any]:
+def envelope(observed: Exchange) -> dict[str, object]:
     """The value that targets look into."""
     answer = observed.answer
     return {
@@ -138,7 +138,7 @@ def envelope(observed: Exchange) -> dict[str, Any]:
     }
 
 
-def _holds_snapshot(value: Any) -> bool:
+def _holds_snapshot(value: object) -> bool:
     if isinstance(value, dict):
         return "snapshot" in value or any(_holds_snapshot(part) for part in value.values())
     return isinstance(value, list) and any(_holds_snapshot(part) for part in value)

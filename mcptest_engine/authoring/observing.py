@@ -86,7 +86,7 @@ class Secrets:
         """Whether `value`, a scalar, is secret because of the name of its member."""
         return is_secret_name(name) and value is not None and not isinstance(value, bool) and value != ""
 
-    def without(self, value: object, name: str = "") -> Any:
+    def without(self, value: object, name: str = "") -> object:
         """A copy of arguments without secrets, or the same object when there is none."""
         cleaned = self._patterns.redact({name: value} if name else value)
         cleaned = cleaned[name] if name and isinstance(cleaned, dict) and name in cleaned else cleaned
@@ -107,7 +107,7 @@ def compare(
     `asked` are the scalars of the arguments, as from `scalars`: a value that was asked for is expected to return.
     """
     found = Compared()
-    places: dict[str, list[tuple[Any, ...]]] = {"volatile": [], "changing": [], "lengths": []}
+    places: dict[str, list[tuple[object, ...]]] = {"volatile": [], "changing": [], "lengths": []}
     leaves: list[Leaf] = []
     for path, one, other, media in _pairs(first, second, above, found):
         kind = _kind_of(path, one, other, media, secrets, today, asked)
@@ -208,7 +208,7 @@ def _doubtful(
     )
 
 
-def _members(text: str) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+def _members(text: str) -> Iterator[tuple[str, object, tuple[str, ...]]]:
     """The named scalars of a text that is JSON, with the names around each: many servers answer so."""
     if not text.lstrip().startswith(("{", "[")) or len(text) > LONGEST_EXACT:
         return
@@ -248,7 +248,7 @@ def _equal(one: object, other: object) -> bool:
         return False
 
 
-def _rank(leaf: Leaf) -> tuple[Any, ...]:
+def _rank(leaf: Leaf) -> tuple[object, ...]:
     """The order of leaves: short scalars at upper levels first, then by path."""
     text = leaf.value if isinstance(leaf.value, str) else ""
     is_long = len(text) > SHORT or "\n" in text
@@ -265,7 +265,7 @@ def _path_text(path: Path, secrets: Secrets) -> str:
     return target if len(target) <= LONGEST_TARGET else target[:LONGEST_TARGET] + "…"
 
 
-def _mapped(value: object, change: Callable[[str], str]) -> Any:
+def _mapped(value: object, change: Callable[[str], str]) -> object:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

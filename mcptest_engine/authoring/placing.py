@@ -84,7 +84,7 @@ def server_for(suite: LoadedSuite | None, text: str, target: Target) -> tuple[st
     tree = declared_in(text)
     written = tree.get("servers")
     servers = written if isinstance(written, dict) else {}
-    expanded: Mapping[str, Any] = {} if suite is None else suite.servers
+    expanded: Mapping[str, object] = {} if suite is None else suite.servers
     for key, settings in servers.items():
         if isinstance(settings, dict) and same_settings(settings, target.settings):
             return str(key), False
@@ -178,7 +178,7 @@ def loss_of(before: str, after: str, there: SameCall) -> str | None:
     return loosening_of(old.get("expect"), new.get("expect"), threshold=old.get("threshold"))
 
 
-def _long_tests(text: str) -> list[dict[str, Any]]:
+def _long_tests(text: str) -> list[dict[str, object]]:
     """The tests of tools, with assertions in the long form."""
     tests: list[dict[str, Any]] = with_long_assertions(read_tree(text.removeprefix(BOM), file="")).value[BLOCK]
     return tests

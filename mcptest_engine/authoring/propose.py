@@ -118,7 +118,7 @@ async def propose(
 
 
 def _require_valid(
-    observed: Sequence[Exchange], session: Session, declared: object, redact: Callable[[Any], Any]
+    observed: Sequence[Exchange], session: Session, declared: object, redact: Callable[[object], object]
 ) -> None:
     """Raise InvalidResult for an answer with which every run of the test would fail."""
     from mcptest_engine.judging.validity import find_fault
@@ -181,7 +181,7 @@ def _why_single(tool_class: ToolClass, *, single_call: bool) -> _Single:
 
 def _head(
     tool_class: ToolClass, tool: str, arguments: Mapping[str, object], server_key: str, secrets: Secrets
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, object], list[str]]:
     """The test without its `expect`, checked before anything is called. Raises: UsageError."""
     notes: list[str] = []
     try:
@@ -285,7 +285,7 @@ class _Proposal:
         self._excluded += found.changing
         return found
 
-    def _all(self) -> list[dict[str, Any]]:
+    def _all(self) -> list[dict[str, object]]:
         if self._errors and self._results:
             return self._answered_either_way()
         if self._errors:
@@ -346,7 +346,7 @@ class _Proposal:
             for leaf in compared.stable[:MOST_EXACT]
         ]
 
-    def _refused(self) -> list[dict[str, Any]]:
+    def _refused(self) -> list[dict[str, object]]:
         codes = [error.get("code") if isinstance(error, dict) else None for error in self._errors]
         both = "both observed calls were" if len(codes) == 2 else "the observed call was"
         is_code = all(isinstance(code, int) and not isinstance(code, bool) for code in codes)
@@ -358,7 +358,7 @@ class _Proposal:
         self._note(f"{both} refused with JSON-RPC errors that have no code in common, so only an error is proposed")
         return [_assertion("error", {"type": "object"}, "the call must be refused, as observed")]
 
-    def _answered_either_way(self) -> list[dict[str, Any]]:
+    def _answered_either_way(self) -> list[dict[str, object]]:
         self._excluded[:0] = ["error", "result"]
         self._note(
             "one of the two calls was answered and the other refused with a JSON-RPC error: only an answer is asserted"
@@ -374,5 +374,5 @@ class _Proposal:
         self._notes.append(text)
 
 
-def _assertion(target: str, matcher: Mapping[str, object], message: str) -> dict[str, Any]:
+def _assertion(target: str, matcher: Mapping[str, object], message: str) -> dict[str, object]:
     return {"target": target, "matcher": dict(matcher), "message": message}

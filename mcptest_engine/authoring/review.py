@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring import review_memory as memory
 from mcptest_engine.authoring.review_edits import AcceptedItem, edited
@@ -160,7 +160,7 @@ class _Deciding:
         self._accepted: list[ReviewItem] = []
         self._rejected: list[ReviewItem] = []
         self._refused: list[RefusedItem] = []
-        self._forgotten: list[Mapping[str, Any]] = []
+        self._forgotten: list[Mapping[str, object]] = []
         self.skipped: list[ReviewItem] = []
 
     def reviewed(self) -> Reviewed:
@@ -291,7 +291,7 @@ def _grouped(decisions: Iterable[tuple[ReviewItem, Choice, str | None]]) -> dict
     return found
 
 
-def _snapshot_value(item: ReviewItem, fragment: str) -> Any:
+def _snapshot_value(item: ReviewItem, fragment: str) -> object:
     """The value that an edited snapshot holds. Raises: UsageError."""
     import yaml
 

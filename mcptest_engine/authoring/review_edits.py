@@ -298,7 +298,7 @@ def _path_now(test: object, item: ReviewItem) -> Pointer | None:
     return None
 
 
-def _value_of(fragment: str, piece: Piece) -> Any:
+def _value_of(fragment: str, piece: Piece) -> object:
     """The value of an edited piece. Raises: _Refused."""
     value = _read(undashed(fragment) if piece.is_item else fragment)
     if piece.is_item and not piece.inner and not isinstance(_read(piece.text), dict):

@@ -199,7 +199,7 @@ def _loss(lost: Sequence[str]) -> str | None:
     return f"no longer requires {', '.join(f'`{one}`' for one in lost[:3])}" if lost else None
 
 
-def _covered(wanted: object, actual: object, path: str, lost: list[str]) -> Any:
+def _covered(wanted: object, actual: object, path: str, lost: list[str]) -> object:
     """The expected parts with their actual values; missing ones are left out and noted in `lost`."""
     if isinstance(wanted, dict) and isinstance(actual, dict):
         lost += [f"{path}{key}" for key in wanted if key not in actual]
@@ -232,7 +232,7 @@ def _all_of(argument: object, actual: object) -> Restated | None:
     )
 
 
-_RESTATE: dict[str, Callable[[Any, Any], Restated | None]] = {
+_RESTATE: dict[str, Callable[[object, object], Restated | None]] = {
     "exact": _exact,
     "contains": _contains,
     "icontains": _icontains,

@@ -88,7 +88,7 @@ class Runs:
         """The paths of the suites that were run, as from `Workspace.relative`."""
         return sorted(self._by_suite())
 
-    def of(self, suite: str) -> Iterator[Mapping[str, Any]]:
+    def of(self, suite: str) -> Iterator[Mapping[str, object]]:
         """The records of a suite, newest first; damaged ones are skipped."""
         for run_id in self._by_suite().get(suite, ()):
             with suppress(RecordError, OSError):
@@ -443,7 +443,7 @@ def _parts(text: SuiteText, test: tuple[str, int], whole: _Restated) -> list[_Re
     return parts or [whole]
 
 
-def _differences(was: object, value: object, path: Pointer = ()) -> Iterator[tuple[Pointer, Any, Any]]:
+def _differences(was: object, value: object, path: Pointer = ()) -> Iterator[tuple[Pointer, object, object]]:
     """Where two values differ, with what stands there in each; what lost a member or changed its length is one difference."""
     if isinstance(was, dict) and isinstance(value, dict) and was.keys() <= value.keys():
         for key, new in value.items():
@@ -535,7 +535,7 @@ def _accepts_error(
 _NOT_WHOLE = object()
 
 
-def _whole_actual(actual: object, target: str, output: object, *, transformed: bool) -> Any:
+def _whole_actual(actual: object, target: str, output: object, *, transformed: bool) -> object:
     """The whole value that was judged: that of the row, else that of the answer if it was stored."""
     cut = isinstance(actual, str) and _CLIPPED.search(actual) is not None
     if not cut and not (isinstance(actual, list) and None in actual and "[*]" in target):
@@ -621,7 +621,7 @@ def as_judged(value: object, literal: frozenset[str] = frozenset()) -> Any:
     return _with_texts(value, _unescaped, literal)
 
 
-def escape_templates(value: object, literal: frozenset[str] = frozenset()) -> Any:
+def escape_templates(value: object, literal: frozenset[str] = frozenset()) -> object:
     """Return a value from outside as a suite must write it: `${` becomes `$${`."""
     return _with_texts(value, lambda text: text.replace("${", "$${"), literal)
 

@@ -316,7 +316,7 @@ class _Writer:
         skip = "fill in the arguments first"
         return self._test(tool, "valid arguments", arguments, tool_class, comment, expect=expect, skip=skip)
 
-    def _conforming(self, tool: Mapping[str, object]) -> dict[str, Any] | None:
+    def _conforming(self, tool: Mapping[str, object]) -> dict[str, object] | None:
         """Check the answer's `structuredContent` against the declared `outputSchema`."""
         if "outputSchema" not in tool:
             return None

@@ -116,7 +116,7 @@ def _may_look(size: int, seen: int, waiting: deque[Any], most: int) -> bool:
     return size <= most and seen + len(waiting) + size <= MOST_VALUES
 
 
-def _rendered(shape: Shape) -> dict[str, Any]:
+def _rendered(shape: Shape) -> dict[str, object]:
     """The schema, its keys in alphabetical order."""
     found: dict[str, Any] = {}
     if shape.elements is not None and not shape.elements_open:

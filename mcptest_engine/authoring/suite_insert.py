@@ -50,7 +50,7 @@ def declared_in(text: str) -> dict[str, Any]:
     return tree
 
 
-def key_in(servers: Mapping[str, Any], target: Target) -> str:
+def key_in(servers: Mapping[str, object], target: Target) -> str:
     """The key of an equally declared server, else an unused one."""
     for key, settings in servers.items():
         if isinstance(settings, dict) and same_settings(settings, target.settings):
@@ -58,7 +58,7 @@ def key_in(servers: Mapping[str, Any], target: Target) -> str:
     return unused_key(target.key, servers)
 
 
-def names_in(tree: Mapping[str, Any]) -> frozenset[str]:
+def names_in(tree: Mapping[str, object]) -> frozenset[str]:
     """The names of the suite's tests, after parsing."""
     found = set()
     for block in BLOCKS:
@@ -183,7 +183,7 @@ def _nameless_others(tree: Mapping[str, Any]) -> Iterator[Pointer]:
                     yield (*path, index)
 
 
-def _nameless_tests(tree: Mapping[str, Any]) -> bool:
+def _nameless_tests(tree: Mapping[str, object]) -> bool:
     shared = tree.get("defaultTest")
     if isinstance(shared, dict) and "server" in shared:
         return False
@@ -204,6 +204,6 @@ def _with_tests(splicer: Splicer, block: str, tests: Sequence[TestText]) -> Iter
         yield from splicer.insert_lines(node.end, lines_of(tests, splicer.column(node.body)), gap=True)
 
 
-def _with_lines(text: str, key: str, value: Any) -> str:
+def _with_lines(text: str, key: str, value: object) -> str:
     body = text.removeprefix(BOM)
     return text[: len(text) - len(body)] + next(Splicer(body).begin(key, value))

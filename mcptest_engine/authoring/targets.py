@@ -55,7 +55,7 @@ def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
     )
 
 
-def _declared_for(settings: Mapping[str, object], suite: LoadedSuite) -> dict[str, Any]:
+def _declared_for(settings: Mapping[str, object], suite: LoadedSuite) -> dict[str, object]:
     """The variables in a server's templates, declared as its suite does, without a literal secret."""
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.core.secret_names import is_secret_name
@@ -63,7 +63,7 @@ def _declared_for(settings: Mapping[str, object], suite: LoadedSuite) -> dict[st
 
     env = [text for text in expressions_in(settings.get("env")) if text.startswith("var.")]
     others = expressions_in({key: value for key, value in settings.items() if key != "env"})
-    redactor, found = Redactor(), dict[str, Any]()
+    redactor, found = Redactor(), dict[str, object]()
     for name, value in declarations_of([text.removeprefix("var.") for text in (*env, *others)], suite.declared).items():
         looked_up = isinstance(value, dict) and "from_env" in value
         literal = value.get("default", "") if looked_up else value

@@ -88,7 +88,7 @@ def check_is_text(text: str, option: str) -> None:
         raise UsageError(f"{option} is not UTF-8: byte 0x{byte:02x} after {wrong.start} characters") from None
 
 
-def take_arguments(text: str) -> dict[str, Any]:
+def take_arguments(text: str) -> dict[str, object]:
     """Parse `--args`. Raises: UsageError unless it is a JSON object."""
     check_is_text(text, "--args")
     try:

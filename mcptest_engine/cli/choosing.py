@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_OFFERED = 9
 _SECRET_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
-_NO_FLAGS: dict[str, Any] = {
+_NO_FLAGS: dict[str, object] = {
     "url": None,
     "argv": None,
     "bearer_token_env": None,
@@ -319,7 +319,7 @@ def _of_agent(server: FoundServer) -> Chosen:
         raise UsageError(f"`{server.name}` needs {names}, which has no value here", hint="export it, and try again")
     key, secrets = key_of(server.name), dict[str, str]()
     settings: dict[str, Any] = {}
-    declared: dict[str, Any] = {}
+    declared: dict[str, object] = {}
     if "command" in server.target:
         settings, declared = _stdio_settings(server, secrets)
     if "url" in server.target:

@@ -36,7 +36,7 @@ def suite_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("file", required=False, type=click.Path())(function)
 
 
-def suites_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def suites_options(function: Callable[..., object]) -> Callable[..., object]:
     """FILE…, `--config FILE` and `--var K=V`, for commands that read any number of suites."""
     function = click.option("--var", "variables", multiple=True, metavar="K=V", help="Set a suite variable.")(function)
     function = click.option("--config", type=click.Path(), metavar="FILE", help="The suite; the same as FILE.")(

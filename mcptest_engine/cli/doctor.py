@@ -18,7 +18,7 @@ from mcptest_engine.core.errors import ExitCode, UsageError
 from mcptest_engine.workspace.workspace import SUITE_FILES
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
     from mcptest_engine.safety.description_quality import Quality
     from mcptest_engine.servers.catalog import Catalog
@@ -97,7 +97,7 @@ def command(ctx: click.Context, /, form: str, lint_descriptions: bool, **flags: 
 
 
 def _of_server(
-    flags: Mapping[str, Any], timeout_seconds: float | None, form: str, *, lint_descriptions: bool
+    flags: Mapping[str, object], timeout_seconds: float | None, form: str, *, lint_descriptions: bool
 ) -> tuple[Report, Quality | None]:
     """Check a server, and the quality of its tools' descriptions where that was requested and they could be listed."""
     from mcptest_engine.servers.diagnosis.checks import Report
@@ -172,7 +172,7 @@ def _of_file(flags: Mapping[str, Any], timeout_seconds: float | None, form: str)
     return report
 
 
-_NO_EXTRAS: Mapping[str, Any] = MappingProxyType(
+_NO_EXTRAS: Mapping[str, object] = MappingProxyType(
     dict.fromkeys(("auth_env", "bearer_token_env", "header_name", "header_env", "wait_for_ready"))
 )
 
@@ -240,7 +240,7 @@ def _of_machine(config: str | None, form: str) -> Report:
     return report
 
 
-def _run(work: Coroutine[Any, Any, None]) -> None:
+def _run(work: Coroutine[object, object, None]) -> None:
     """Run the coroutine. Raises: KeyboardInterrupt on Ctrl-C, when all its processes have ended."""
     import asyncio
 
@@ -263,7 +263,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 class _Printer:
     """Collects the checks; as text, each is printed as soon as it is done, under the title of its part."""
 
-    def __init__(self, form: str, *, width: int, redact: Any = None) -> None:
+    def __init__(self, form: str, *, width: int, redact: Callable[[str], str] | None = None) -> None:
         from mcptest_engine.cli.common import colours
         from mcptest_engine.core.sanitise import one_line
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.cli.streams import discard_output
 from mcptest_engine.core.errors import ExitCode
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Cancellable(Protocol):
+        """A task, or what ends as one does."""
+
+        def cancel(self) -> object: ...
 
 
 class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` statement
@@ -15,10 +23,10 @@ class ending_on_signals:  # noqa: N801 - reads as what it does, in a `with` stat
     exit.
 
     SIGHUP cancels too, and never kills: when a terminal is closed, the kernel and the shell may both send it, and the results
-    must be saved. `task` is any object with `cancel`; with `quietly`, the caller prints that the run is ending.
+    must be saved. With `quietly`, the caller prints that the run is ending.
     """
 
-    def __init__(self, task: Any, *, quietly: bool = False) -> None:
+    def __init__(self, task: Cancellable, *, quietly: bool = False) -> None:
         self._task = task
         self._quietly = quietly
         self._ending = self._asked = False

@@ -41,7 +41,7 @@ def group() -> None:
     """
 
 
-def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def source_options(function: Callable[..., object]) -> Callable[..., object]:
     """Add the options for the catalog's source and the suite's destination."""
     options = (
         click.option(
@@ -76,7 +76,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return target_options(function)
 
 
-def page_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def page_options(function: Callable[..., object]) -> Callable[..., object]:
     """Add the options that select the tools to cover."""
     options = (
         click.option("--tools", metavar="A,B", help="Only these tools, and no resources or prompts."),
@@ -198,7 +198,7 @@ def evaluation(saved: str | None, **flags: object) -> None:
     _agents(scaffold_eval, saved, flags)
 
 
-def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: dict[str, Any]) -> None:
+def _agents(scaffold: Callable[..., AgentScaffold], saved: str | None, flags: dict[str, object]) -> None:
     from dataclasses import replace
 
     place = _Destination.of(flags)
@@ -232,7 +232,7 @@ def _not_released(catalog: Catalog, policy: ExecutionPolicy, how: str) -> list[s
 
 
 def _learn(
-    saved: str | None, flags: dict[str, Any], options: ScaffoldOptions | None = None
+    saved: str | None, flags: dict[str, object], options: ScaffoldOptions | None = None
 ) -> tuple[Catalog, Target, tuple[str, ...], Redact]:
     """Read what the server offers, how a suite declares it, the notes about that, and its secrets' redaction.
 
@@ -440,7 +440,7 @@ def _counts(found: Scaffold) -> str:
     return ", ".join(counts) or "1 test"
 
 
-def _warned(answer: dict[str, Any], warnings: Iterable[Finding]) -> dict[str, Any]:
+def _warned(answer: dict[str, object], warnings: Iterable[Finding]) -> dict[str, object]:
     """Add `warnings` to the answer when there are any."""
     from mcptest_engine.safety.findings import warning_json
 

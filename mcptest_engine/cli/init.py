@@ -220,7 +220,7 @@ def _chosen_in_file(ctx: click.Context, path: Path, name: str, flags: dict[str, 
     return chosen
 
 
-def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict[str, Any]) -> None:
+def _require_leave(server: FoundServer, path: Path, person: _Person, flags: dict[str, object]) -> None:
     """Require that a person sees and accepts a server from a file before it is started. Raises: UsageError, click.Abort."""
     from mcptest_engine.core.sanitise import one_line
 
@@ -366,7 +366,7 @@ def _choose_output(person: _Person, *, force: bool) -> Path:
 
 
 def _with_presumed(
-    person: _Person, catalog: Catalog, flags: dict[str, Any], policy: ExecutionPolicy
+    person: _Person, catalog: Catalog, flags: dict[str, object], policy: ExecutionPolicy
 ) -> ExecutionPolicy:
     """The policy with `presumed`, if a person who has seen the tools agrees."""
     from mcptest_engine.core.sanitise import one_line
@@ -449,7 +449,7 @@ def _named_tools(flags: dict[str, Any]) -> tuple[str, ...] | None:
     return tuple(name.strip() for name in flags["tools"].split(",") if name.strip())
 
 
-def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, Any], policy: ExecutionPolicy) -> Scaffold:
+def _scaffolded(catalog: Catalog, chosen: Chosen, flags: dict[str, object], policy: ExecutionPolicy) -> Scaffold:
     """The scaffold. Raises: McptestError when there is nothing to test, UsageError for a tool that the server does not have."""
     from mcptest_engine.authoring.scaffold import ScaffoldOptions, scaffold_suite
     from mcptest_engine.core.errors import did_you_mean
@@ -493,7 +493,7 @@ def _write_pipeline(
         say(f"note: set as {where}: {', '.join(names)}")
 
 
-def _should_run(found: Scaffold, flags: dict[str, Any], person: _Person) -> bool:
+def _should_run(found: Scaffold, flags: dict[str, object], person: _Person) -> bool:
     """Whether the flags or the person want the suite to run now."""
     if flags["run_all"] or flags["no_run"] or flags["yes"]:
         return not flags["no_run"]
@@ -527,7 +527,7 @@ def _tested(found: Scaffold) -> int:
 # --- output
 
 
-def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags: dict[str, Any]) -> None:
+def _print_summary(output: Path, found: Scaffold, chosen: Chosen, catalog: Catalog, flags: dict[str, object]) -> None:
     """Print what was written, what is skipped and why, and other notes."""
     from mcptest_engine.core.sanitise import one_line
 

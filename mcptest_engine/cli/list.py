@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -135,7 +135,7 @@ def _draw(suite: LoadedSuite, plan: Plan, form: str) -> int:
     return ExitCode.PASSED
 
 
-def _document(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> dict[str, Any]:
+def _document(suite: LoadedSuite, plan: Plan, workspace: Workspace) -> dict[str, object]:
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.mutation_scores import read_mutation_scores
 
@@ -204,7 +204,7 @@ def _program_of(case: Case) -> Program | None:
     return case.body.program if isinstance(case.body, Row) else None
 
 
-def _nodes(program: Program) -> list[dict[str, Any]]:
+def _nodes(program: Program) -> list[dict[str, object]]:
     from mcptest_engine.running.kinds.composition.drawing import marks_of
 
     return [

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
 
 
-def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def policy_options(function: Callable[..., object]) -> Callable[..., object]:
     """Add `--max-calls`, `--concurrency`, `--call-delay` and `--execute-destructive` to a command."""
     options = (
         click.option("--max-calls", type=click.IntRange(min=0), metavar="N", help="Make at most N tool calls."),
@@ -41,7 +41,7 @@ def policy_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def allowing_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def allowing_options(function: Callable[..., object]) -> Callable[..., object]:
     """Add `--allow` and `--presumed`, for a command that calls many tools."""
     options = (
         click.option(

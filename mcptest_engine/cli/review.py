@@ -160,7 +160,7 @@ def _print(waiting: Waiting, *, form: str, listing: bool) -> None:
     sys.stdout.write(f"{counted(len(waiting.items), 'open item')}; decide with `mcptest review`\n")
 
 
-def _json_of(item: ReviewItem) -> dict[str, Any]:
+def _json_of(item: ReviewItem) -> dict[str, object]:
     return {
         "id": item.id,
         "kind": item.kind,

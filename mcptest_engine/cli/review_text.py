@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ExitCode
 from mcptest_engine.core.sanitise import one_line, sanitise
@@ -74,7 +74,7 @@ def short_ids(items: Iterable[ReviewItem]) -> dict[str, str]:
     return {one: one[:length] for one in ids}
 
 
-def write_outcome(reviewed: Reviewed, workspace: Workspace, *, write: Callable[[str], Any]) -> int:
+def write_outcome(reviewed: Reviewed, workspace: Workspace, *, write: Callable[[str], object]) -> int:
     """Print what was written and how to go on; return the exit code."""
     counts = [
         f"{len(items)} {word}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -260,7 +260,7 @@ def _saved(file: str | None, catalog: str | None, flags: Mapping[str, object]) -
 
 def _document(
     found: Sequence[Found], surfaces: Mapping[str | None, Surface], *, fail_on: str, failed: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         "findings": [
             {
@@ -302,7 +302,7 @@ def _checked(surfaces: Mapping[str | None, Surface]) -> dict[str, int]:
     }
 
 
-def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, Any]:
+def _sarif(found: Sequence[Found], saved: str | None) -> dict[str, object]:
     from mcptest_engine.reporting.sarif import SarifResult, SarifRule, sarif_log
     from mcptest_engine.safety.findings import RULES
 

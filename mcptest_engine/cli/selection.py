@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         last_failed: bool
 
 
-def selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def selection_options(function: Callable[..., object]) -> Callable[..., object]:
     """The flags that narrow a run, shared by `run` and `list`."""
     options = (
         click.option(

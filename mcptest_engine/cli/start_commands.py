@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import tomllib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,6 +104,6 @@ def _file_text(path: Path) -> str:
     return path.read_bytes().decode("utf-8-sig")
 
 
-def _mapping_member(value: object, name: str) -> dict[str, Any]:
+def _mapping_member(value: object, name: str) -> dict[str, object]:
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 
-def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def target_options(function: Callable[..., object]) -> Callable[..., object]:
     """The flags that name a server."""
     options = (
         click.option(

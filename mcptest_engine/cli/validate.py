@@ -86,7 +86,7 @@ def _print_document(errors: list[Problem], warnings: list[Problem], *, has_place
     sys.stdout.write(json_text(document))
 
 
-def _with_place(problem: Problem) -> dict[str, Any]:
+def _with_place(problem: Problem) -> dict[str, object]:
     span = problem.span
     place = {"file": problem.file, "line": span and span.line, "column": span and span.column}
     return {**problem.to_json(), **place}

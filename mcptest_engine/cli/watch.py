@@ -45,7 +45,7 @@ def watch(
     settings: RunSettings,
     workspace: Workspace,
     sinks: Sequence[Sink],
-    flags: Mapping[str, Any],
+    flags: Mapping[str, object],
 ) -> int:
     """Watch until Ctrl-C, or until nobody reads the output. Return 130 when a run was interrupted, else the last run's exit
     code.

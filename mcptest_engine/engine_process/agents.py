@@ -60,7 +60,7 @@ class Agents:
         workspace = self._surroundings.workspace
         return await asyncio.to_thread(_run, workspace, workspace.runs_dir / f"{run_id}.json")
 
-    async def verdicts(self, run_id: str) -> dict[str, Any]:
+    async def verdicts(self, run_id: str) -> dict[str, object]:
         """`{run_id, results}`: the results as in events; none when the suite is not the text that was run.
         Raises: Refused for a record that cannot be read.
         """
@@ -71,7 +71,7 @@ class Agents:
         return {"run_id": run_id, "results": results}
 
 
-def _verdicts(workspace: Workspace, path: Path) -> list[dict[str, Any]]:
+def _verdicts(workspace: Workspace, path: Path) -> list[dict[str, object]]:
     record = _record(workspace, path)
     suite = workspace.root / record.suite.path
     try:
@@ -81,7 +81,7 @@ def _verdicts(workspace: Workspace, path: Path) -> list[dict[str, Any]]:
     return [result_shown(test) for test in record.tests[:MOST_VERDICTS]] if is_same else []
 
 
-def _run(workspace: Workspace, path: Path) -> dict[str, Any]:
+def _run(workspace: Workspace, path: Path) -> dict[str, object]:
     record = _record(workspace, path)
     bad = [test for test in record.tests if test.verdict in _BAD]
     others = (test for test in record.tests if test.verdict not in _BAD)

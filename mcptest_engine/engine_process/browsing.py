@@ -59,7 +59,7 @@ class Browsing:
     ) -> None:
         self._surroundings, self._send, self._results, self._traffic = surroundings, send, results, traffic
         self._open: dict[str, _Browsed] = {}
-        self._told: dict[str, Mapping[str, Any]] = {}
+        self._told: dict[str, Mapping[str, object]] = {}
 
     async def connect(self, key: str, told: Mapping[str, object]) -> None:
         """Begin to connect; events report the progress. A session with this key is closed first.
@@ -127,7 +127,7 @@ class _Browsed:
         target: Target,
         send: Send,
         traffic: TrafficLog,
-        remember: Callable[[Mapping[str, Any]], Awaitable[None]],
+        remember: Callable[[Mapping[str, object]], Awaitable[None]],
     ) -> None:
         self._key, self._target, self._send, self._remember = key, target, send, remember
         owner = Owner("hand", session=key, redact=target.redactor.redact_text)

@@ -209,7 +209,7 @@ def turn_event(event: AgentTurn, run: str) -> AgentTurnEvent:
     return turn
 
 
-def hook_shown(hook: HookResult) -> dict[str, Any]:
+def hook_shown(hook: HookResult) -> dict[str, object]:
     """A hook's result, with the end of its output."""
     shown = hook.to_json()
     for name in ("command", "message"):

@@ -46,9 +46,9 @@ class Results:
         self._surroundings = surroundings
         self._fresh: OrderedDict[str, dict[str, TestResult]] = OrderedDict()  # by run id, oldest first
         self._records: OrderedDict[str, dict[str, Any]] = OrderedDict()
-        self._outputs: OrderedDict[str, Any] = OrderedDict()
+        self._outputs: OrderedDict[str, object] = OrderedDict()
         # with their sizes; large ones may be JSON in bytes
-        self._answers: OrderedDict[str, tuple[Any, int]] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[object, int]] = OrderedDict()
         self._rest: asyncio.TimerHandle | None = None
         self._answered = 0
         self._history: History | None = None
@@ -112,7 +112,7 @@ class Results:
 
     async def expand(
         self, test_id: str, run_id: str | None, path: Sequence[object], start: int = 0, key: object = None
-    ) -> Any:
+    ) -> object:
         """One part of the result, pruned in its turn; of its entries those from `start` on, with `key` as far as that."""
         part = await self._part(test_id, run_id, path)
         return pruned(part, start=start, entries=MOST_ENTRIES if key is None else up_to(part, key, start))
@@ -125,13 +125,13 @@ class Results:
         """One part of the result as text."""
         return text_of(await self._part(test_id, run_id, path))
 
-    async def past(self, test_id: str, limit: int) -> list[dict[str, Any]]:
+    async def past(self, test_id: str, limit: int) -> list[dict[str, object]]:
         """The test's results in the newest runs that decided it, newest first."""
         async with self._reading:
             found = await asyncio.to_thread(self.history.of, test_id, limit)
         return [past.to_json() for past in found]
 
-    async def _part(self, test_id: str, run_id: str | None, path: Sequence[object]) -> Any:
+    async def _part(self, test_id: str, run_id: str | None, path: Sequence[object]) -> object:
         if test_id.startswith(CALL):
             if test_id not in self._answers:
                 raise Refused("this answer is no longer saved", kind="gone")

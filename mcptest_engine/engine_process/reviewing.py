@@ -69,7 +69,7 @@ class Reviewing:
             raise Refused("the file is too large to be shown whole")
         return {"path": self._items[item].suite, "before": found[0], "after": found[1]}
 
-    async def decide(self, decisions: Sequence[Mapping[str, object]]) -> dict[str, Any]:
+    async def decide(self, decisions: Sequence[Mapping[str, object]]) -> dict[str, object]:
         """Carry them out; `texts` is what was written, before and after, unless it is too large to be shown. Raises: Refused
         for an item that was not sent before, or a file that cannot be written.
         """
@@ -91,7 +91,7 @@ class Reviewing:
             "can_undo": bool(self._done),
         }
 
-    async def undo(self) -> dict[str, Any]:
+    async def undo(self) -> dict[str, object]:
         """Undo the last write. Raises: Refused when there is none."""
         from mcptest_engine.authoring.review import undo
 

@@ -13,7 +13,7 @@ import os
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine import __version__
 from mcptest_engine.engine_process.processes import Processes
@@ -49,7 +49,7 @@ class Service:
         self.processes = Processes(output.send, lambda: self.__dict__.get("runs"))
         self._spare_seconds = SPARE_SECONDS
         self._surroundings = Surroundings()
-        self._commands: dict[str, Callable[..., Any]] = {
+        self._commands: dict[str, Callable[..., object]] = {
             name.removeprefix("do_"): getattr(self, name) for name in dir(self) if name.startswith("do_")
         }
 
@@ -80,7 +80,7 @@ class Service:
         parts = [part for part in ("runs", "browsing") if part in self.__dict__]
         await asyncio.gather(*(getattr(self, part).close() for part in parts), return_exceptions=True)
 
-    def _begin(self, number: int | None, name: str, arguments: dict[str, Any]) -> None:
+    def _begin(self, number: int | None, name: str, arguments: dict[str, object]) -> None:
         """Carry the command out at once if it waits for nothing, else in a task: commands begin in order."""
         command = self._commands[name]
         try:
@@ -185,7 +185,7 @@ class Service:
 
     # --- the commands
 
-    def do_hello(self, cwd: str | None = None, environ: dict[str, str] | None = None) -> dict[str, Any]:
+    def do_hello(self, cwd: str | None = None, environ: dict[str, str] | None = None) -> dict[str, object]:
         self._surroundings.settle(cwd, environ)
         threading.Thread(target=_preload, daemon=True).start()
         return {"version": __version__, "pid": os.getpid()}
@@ -215,7 +215,7 @@ class Service:
 
         return await asyncio.to_thread(find_suites, paths, self._surroundings.start_dir)
 
-    async def do_load(self, path: str, text: str | None = None) -> dict[str, Any]:
+    async def do_load(self, path: str, text: str | None = None) -> dict[str, object]:
         from mcptest_engine.running.documents import document_of
 
         start_dir, environ = self._surroundings.start_dir, self._surroundings.environ
@@ -232,13 +232,13 @@ class Service:
         wanted = None if ids is None else frozenset(ids)
         self.runs.queue(run, self._surroundings.absolute(path), wanted, variables or {})
 
-    def do_cancel(self, run: str | None = None) -> dict[str, Any]:
+    def do_cancel(self, run: str | None = None) -> dict[str, object]:
         return {"cancelled": self.runs.cancel(run)}
 
-    async def do_detail(self, id: str, run_id: str | None = None) -> dict[str, Any]:  # noqa: A002 - the protocol's words
+    async def do_detail(self, id: str, run_id: str | None = None) -> dict[str, object]:  # noqa: A002 - the protocol's words
         return await self.results.detail(id, run_id)
 
-    async def do_graph(self, path: str, id: str) -> list[dict[str, Any]]:  # noqa: A002 - the protocol's words
+    async def do_graph(self, path: str, id: str) -> list[dict[str, object]]:  # noqa: A002 - the protocol's words
         from mcptest_engine.running.documents import read_composition_graph
 
         here = self._surroundings
@@ -247,46 +247,46 @@ class Service:
     async def do_expand(
         self,
         id: str,  # noqa: A002
-        path: list[Any],
+        path: list[object],
         run_id: str | None = None,
         start: int = 0,
         key: str | int | None = None,
-    ) -> Any:
+    ) -> object:
         return await self.results.expand(id, run_id, path, start, key)
 
     async def do_search(self, id: str, path: list[Any], text: str, run_id: str | None = None) -> list[list[str | int]]:  # noqa: A002
         return await self.results.find(id, run_id, path, text)
 
-    async def do_value(self, id: str, path: list[Any], run_id: str | None = None) -> str:  # noqa: A002
+    async def do_value(self, id: str, path: list[object], run_id: str | None = None) -> str:  # noqa: A002
         return await self.results.value(id, run_id, path)
 
-    async def do_history(self, id: str, limit: int = 20) -> list[dict[str, Any]]:  # noqa: A002
+    async def do_history(self, id: str, limit: int = 20) -> list[dict[str, object]]:  # noqa: A002
         return await self.results.past(id, max(1, min(limit, MOST_HISTORY)))
 
-    async def do_agents(self, newest: int | None = None) -> dict[str, Any]:
+    async def do_agents(self, newest: int | None = None) -> dict[str, object]:
         return await self.agents.listed(newest)
 
-    async def do_agents_run(self, run_id: str) -> dict[str, Any]:
+    async def do_agents_run(self, run_id: str) -> dict[str, object]:
         return await self.agents.run(run_id)
 
-    async def do_agents_verdicts(self, run_id: str) -> dict[str, Any]:
+    async def do_agents_verdicts(self, run_id: str) -> dict[str, object]:
         return await self.agents.verdicts(run_id)
 
     def do_watch(self, paths: list[str]) -> None:
         self.watching.watch(self._surroundings.absolute(path) for path in paths)
 
-    async def do_servers(self, path: str) -> list[dict[str, Any]]:
+    async def do_servers(self, path: str) -> list[dict[str, object]]:
         from mcptest_engine.running.documents import Document
 
         document = Document.from_json(await self.do_load(path))
         return [server._asdict() for server in document.servers]
 
-    async def do_found(self) -> Any:
+    async def do_found(self) -> object:
         from mcptest_engine.engine_process.found import found_servers
 
         return await asyncio.to_thread(found_servers, self._surroundings.start_dir, self._surroundings.environ)
 
-    async def do_connect(self, session: str, target: dict[str, Any]) -> None:
+    async def do_connect(self, session: str, target: dict[str, object]) -> None:
         await self.browsing.connect(session, target)
 
     async def do_disconnect(self, session: str) -> None:
@@ -295,58 +295,58 @@ class Service:
     async def do_restart(self, session: str) -> None:
         await self.browsing.restart(session)
 
-    async def do_catalog(self, session: str, refresh: bool = False) -> dict[str, Any]:
+    async def do_catalog(self, session: str, refresh: bool = False) -> dict[str, object]:
         return await self.browsing.catalog(session, refresh=refresh)
 
     async def do_call(
         self,
         session: str,
         method: str,
-        params: dict[str, Any] | None = None,
+        params: dict[str, object] | None = None,
         timeout_seconds: float | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         return await self.browsing.call(session, method, params, timeout_seconds)
 
-    def do_traffic_on(self, on: bool, since: int | None = None) -> dict[str, Any]:
+    def do_traffic_on(self, on: bool, since: int | None = None) -> dict[str, object]:
         return {"n": self.traffic.turn(on=on, since=since)}
 
     def do_traffic_body(self, n: int) -> str:
         return self.traffic.body(n)
 
-    def do_traffic_http(self, n: int) -> dict[str, Any] | None:
+    def do_traffic_http(self, n: int) -> dict[str, object] | None:
         return self.traffic.http(n)
 
     # --- proposals, and tests made from a server
 
-    async def do_review_list(self, suites: list[str] | None = None) -> dict[str, Any]:
+    async def do_review_list(self, suites: list[str] | None = None) -> dict[str, object]:
         return await self.reviewing.listed(suites)
 
-    async def do_review_check(self, id: str, text: str) -> dict[str, Any]:  # noqa: A002 - the protocol's words
+    async def do_review_check(self, id: str, text: str) -> dict[str, object]:  # noqa: A002 - the protocol's words
         return await self.reviewing.check(id, text)
 
-    async def do_review_whole(self, id: str, text: str | None = None) -> dict[str, Any]:  # noqa: A002
+    async def do_review_whole(self, id: str, text: str | None = None) -> dict[str, object]:  # noqa: A002
         return await self.reviewing.whole(id, text)
 
-    async def do_review_decide(self, decisions: list[dict[str, Any]]) -> dict[str, Any]:
+    async def do_review_decide(self, decisions: list[dict[str, object]]) -> dict[str, object]:
         return await self.reviewing.decide(decisions)
 
-    async def do_review_undo(self) -> dict[str, Any]:
+    async def do_review_undo(self) -> dict[str, object]:
         return await self.reviewing.undo()
 
     async def do_scaffold(
-        self, session: str, into: str | None = None, options: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
+        self, session: str, into: str | None = None, options: dict[str, object] | None = None
+    ) -> dict[str, object]:
         return await self.sketching.scaffold(session, into, options or {})
 
     async def do_propose(
         self,
         session: str,
         tool: str,
-        arguments: dict[str, Any] | None = None,
+        arguments: dict[str, object] | None = None,
         suite: str | None = None,
         server: str | None = None,
         confirmed: bool = False,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         return await self.sketching.propose(session, tool, arguments or {}, suite, server, confirmed=confirmed)
 
 

@@ -96,7 +96,7 @@ class Sketching:
         server: str | None,
         *,
         confirmed: bool,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Call a tool, at most twice, and propose a test of it; with `suite` the proposal is stored for the review.
 
         Raises: Refused, of the kind "policy" where the tool may not be called unless a person has `confirmed` exactly that.

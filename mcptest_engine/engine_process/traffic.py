@@ -76,7 +76,7 @@ class Stream(Listener):
         self.redactor = redactor
         self.owner = owner
         self.pid: int | None = None
-        self.open: dict[tuple[bool, Any], tuple[float, str]] = {}
+        self.open: dict[tuple[bool, object], tuple[float, str]] = {}
         self._log = log
         self._stderr_since: Callable[[float], str] = _nothing
         self._is_ended = False
@@ -321,7 +321,7 @@ def _add_answer_facts(
         shown["ms"], shown["method"] = round((row.at - asked[0]) * 1000, 2), asked[1]
 
 
-def _parsed(row: _Row) -> Any:
+def _parsed(row: _Row) -> object:
     """The message; of a large one the stored part, None for noise."""
     if row.message is not None or row.stderr:
         return row.message

@@ -98,7 +98,7 @@ def _render_report(request: Request) -> dict[str, Any]:
     return {**answer, "file": workspace.relative(save_report(workspace, run_id, form, text))}
 
 
-def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
+def run_of(workspace: Workspace, run_id: str) -> dict[str, object]:
     """The record with this id. Raises: UsageError for an invalid id, or one without a run; an id is never used as a path."""
     if not is_ulid(run_id.upper()):
         raise UsageError(f"{json.dumps(run_id[:80])} is not a run id", hint=_NO_RUN)
@@ -112,12 +112,12 @@ def run_of(workspace: Workspace, run_id: str) -> dict[str, Any]:
         raise UsageError(f'the run "{run_id}" cannot be read: {wrong.reason}', hint=_NO_RUN) from None
 
 
-def tests_of(record: Mapping[str, object]) -> list[dict[str, Any]]:
+def tests_of(record: Mapping[str, object]) -> list[dict[str, object]]:
     """The tests of a record, which may be damaged."""
     return _objects(record.get("tests"))
 
 
-def _objects(value: object) -> list[dict[str, Any]]:
+def _objects(value: object) -> list[dict[str, object]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
@@ -177,7 +177,7 @@ def _newest_run(workspace: Workspace) -> tuple[str, list[str]]:
     return newest.stem, passed_over
 
 
-def record_servers(record: dict[str, Any]) -> list[str]:
+def record_servers(record: dict[str, object]) -> list[str]:
     """The names of a run's servers."""
     return [str(server.get("name")) for server in _objects(record.get("servers"))]
 

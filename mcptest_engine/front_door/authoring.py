@@ -232,7 +232,7 @@ def _server_in(text: str, target: Target) -> tuple[str, bool]:
         raise UsageError(wrong.message, hint=wrong.hint or "correct it with edit_suite") from None
 
 
-def _unlike(observed: Sequence[Exchange]) -> list[dict[str, Any]]:
+def _unlike(observed: Sequence[Exchange]) -> list[dict[str, object]]:
     """The distinct ones of two answers."""
     answers = [raw_answer(one.answer, LARGEST_PAGE // 4) for one in observed]
     return answers[:1] if all(answer == answers[0] for answer in answers) else answers

@@ -25,8 +25,8 @@ class Runs:
     """
 
     def __init__(self) -> None:
-        self._going: set[asyncio.Task[Any]] = set()
-        self._called_off: set[asyncio.Task[Any]] = set()
+        self._going: set[asyncio.Task[object]] = set()
+        self._called_off: set[asyncio.Task[object]] = set()
 
     def begin(self, run: Coroutine[object, object, object]) -> asyncio.Task[Any]:
         """Start a task that stores its own record."""

@@ -33,7 +33,7 @@ async def list_tools(request: Request) -> Answer:
     return await asyncio.to_thread(_page_of_tools, spec, tools, start)
 
 
-def _page_of_tools(spec: ServerSpec, tools: list[dict[str, Any]], start: int) -> dict[str, Any]:
+def _page_of_tools(spec: ServerSpec, tools: list[dict[str, object]], start: int) -> dict[str, object]:
     room = LARGEST_PAGE
     while True:
         shown, following = page(tools, start, room=room, show=_redaction_for(spec))
@@ -66,7 +66,7 @@ async def list_prompts(request: Request) -> Answer:
 async def get_capabilities(request: Request) -> Answer:
     """{serverInfo, protocolVersion, capabilities, instructions}, as the handshake had them."""
 
-    async def opening_of(session: Session) -> dict[str, Any]:
+    async def opening_of(session: Session) -> dict[str, object]:
         return {
             "serverInfo": session.server_info,
             "protocolVersion": session.protocol_version,
@@ -156,7 +156,7 @@ async def _page_of_lists(request: Request, **members: str) -> dict[str, Any]:
     return {**answer, **({"next_cursor": following} if following is not None else {})}
 
 
-async def _list_entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str, Any]]]:
+async def _list_entries(spec: ServerSpec, **members: str) -> list[tuple[str, dict[str, object]]]:
     """(member, entry) of every list that the server declares."""
     from mcptest_engine.servers.catalog import LISTS, list_all
 
@@ -171,10 +171,10 @@ async def _list_entries(spec: ServerSpec, **members: str) -> list[tuple[str, dic
     return await with_server(spec, read)
 
 
-def _redaction_for(spec: ServerSpec) -> Callable[[Any], Any]:
+def _redaction_for(spec: ServerSpec) -> Callable[[object], object]:
     """How to show what this server sent: unchanged, except for secrets that it was given."""
 
-    def redacted(value: object) -> Any:
+    def redacted(value: object) -> object:
         match value:
             case str():
                 return spec.redact(value)

@@ -98,7 +98,7 @@ def page(
     return taken, None
 
 
-def too_large(entry: object, length: int) -> dict[str, Any]:
+def too_large(entry: object, length: int) -> dict[str, object]:
     """The replacement for an entry that no client would accept."""
     named = entry if isinstance(entry, dict) else {}
     names = {key: str(named[key])[:120] for key in ("name", "id", "uri", "run_id", "verdict") if key in named}
@@ -117,7 +117,7 @@ def shortened(value: object, room: int = LARGEST_PAGE) -> Any:
     return value
 
 
-def _cut(value: object, most_text: int, most_items: int) -> Any:
+def _cut(value: object, most_text: int, most_items: int) -> object:
     if isinstance(value, str) and len(value) > most_text:
         return f"{value[:most_text]}… ({len(value):,} characters)"
     if isinstance(value, dict):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from mcptest_engine.core.errors import UsageError, did_you_mean
@@ -83,7 +83,7 @@ def listed(workspace: Workspace) -> list[tuple[str, str]]:
     return [(presentable(uri), presentable(about)) for uri, about in outputs[:MOST_LISTED]]
 
 
-def _whole_output(workspace: Workspace, run_id: str, output: object) -> Any:
+def _whole_output(workspace: Workspace, run_id: str, output: object) -> object:
     """The whole output, read from beside the record where it was too large for it."""
     place = output.get("$file") if isinstance(output, dict) and set(output) == {"$file", "bytes"} else None
     if not isinstance(place, str):

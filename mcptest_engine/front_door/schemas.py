@@ -19,7 +19,7 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _given(required: tuple[str, ...], **properties: object) -> dict[str, Any]:
+def _given(required: tuple[str, ...], **properties: object) -> dict[str, object]:
     """An object of an answer; open, so that a later version may add members."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
@@ -36,7 +36,7 @@ _CURSOR = {"anyOf": [{"type": "integer"}, _STRING]}
 _NEXT = {"type": "integer", "description": "Pass this as `cursor` to get the next page."}
 _WARNINGS = _list(_given(("tool", "rule", "summary"), tool=_STRING, rule=_STRING, summary=_STRING))
 
-OBJECT: dict[str, Any] = {"type": "object"}
+OBJECT: dict[str, object] = {"type": "object"}
 NOTHING = _object()
 _TARGET: dict[str, Any] = {
     "url": _STRING,

@@ -153,7 +153,7 @@ class Client:
                 key, {"code": INTERNAL_ERROR, "message": self._door.known_secrets.redact_text(bug_text)}
             ).body
 
-    async def _result(self, method: str, params: dict[str, Any], *, stateless: bool) -> dict[str, Any]:
+    async def _result(self, method: str, params: dict[str, object], *, stateless: bool) -> dict[str, object]:
         """The result of a request, in the handshake lifecycle or the stateless one. Raises: RpcError."""
         match method:
             case "tools/list":
@@ -182,7 +182,7 @@ class Client:
                 return {}
         raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method[:100]}")
 
-    def _initialize(self, params: Mapping[str, object]) -> dict[str, Any]:
+    def _initialize(self, params: Mapping[str, object]) -> dict[str, object]:
         requested = params.get("protocolVersion")
         if not isinstance(requested, str):
             invalid("Invalid params: `protocolVersion` must be a string")
@@ -194,7 +194,7 @@ class Client:
             "instructions": INSTRUCTIONS,
         }
 
-    def _capabilities(self) -> dict[str, Any]:
+    def _capabilities(self) -> dict[str, object]:
         experimental = {"mcptest": {"writesEnabled": self._door.writes_enabled}}
         return {"experimental": experimental, "tools": {}, "resources": {}}
 
@@ -207,7 +207,7 @@ class Client:
             if task is not None:
                 task.cancel()
 
-    def _progress(self, params: Mapping[str, object]) -> Any:
+    def _progress(self, params: Mapping[str, object]) -> object:
         meta = params.get("_meta")
         token = meta.get("progressToken") if isinstance(meta, dict) else None
 
@@ -271,7 +271,7 @@ _TEMPLATES = (
 )
 
 
-async def _read_resource(door: Door, params: Mapping[str, object], *, stateless: bool) -> dict[str, Any]:
+async def _read_resource(door: Door, params: Mapping[str, object], *, stateless: bool) -> dict[str, object]:
     """The result of `resources/read`. Raises: RpcError."""
     from mcptest_engine.front_door.resources import read_resource
 
@@ -286,7 +286,7 @@ async def _read_resource(door: Door, params: Mapping[str, object], *, stateless:
     return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 
 
-def _tool_entry(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, Any]:
+def _tool_entry(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, object]:
     """The description of a verb for clients: short, since a model reads it in each session.
 
     The schema of the answers is a resource. Hints that say nothing about a verb that only reads are left out.
@@ -386,7 +386,7 @@ def _error_text(wrong: McptestError, door: Door) -> str:
     return door.known_secrets.redact_text(sanitise(text))[:8_000]
 
 
-def _error_result(words: str) -> dict[str, Any]:
+def _error_result(words: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": words}], "isError": True}
 
 

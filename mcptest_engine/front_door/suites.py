@@ -134,7 +134,7 @@ class _Named(NamedTuple):
     handle: str | None = None
     config: str | None = None
 
-    def again(self, request: Request, test: str) -> dict[str, Any]:
+    def again(self, request: Request, test: str) -> dict[str, object]:
         """The arguments of the call that repeats one of its tests."""
         if self.handle is not None:
             return {"name": "run_tool_test", "arguments": {"suite": self.handle, "filter": test}}
@@ -205,7 +205,7 @@ async def _run_all(
     *,
     record: str | None = None,
     not_run: Sequence[SuiteNotRun] = (),
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run suites with shared servers, save the record of each, and build one answer for all."""
     from contextlib import nullcontext
 

@@ -34,7 +34,7 @@ class Verb:
     place: str
     about: str
     takes: Mapping[str, Any]
-    gives: Mapping[str, Any]
+    gives: Mapping[str, object]
     gated: bool = False
     starts_servers: bool = False
     idempotent: bool = True

@@ -21,7 +21,7 @@ import signal
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import h11
@@ -269,7 +269,7 @@ class _Endpoint:
             return _ACCEPTED
         return await self._carry_out(client, effect, streams=_takes_events(request))
 
-    async def _respond_stateless(self, request: Request, message: dict[str, Any]) -> Response | Events:
+    async def _respond_stateless(self, request: Request, message: dict[str, object]) -> Response | Events:
         """Handle one exchange of the stateless lifecycle. A notification is dropped: there is no session for it."""
         if "method" not in message:
             return plain(400, "Bad request: an answer belongs to no request here")
@@ -314,7 +314,7 @@ class _Endpoint:
         origin = request.headers.get("origin")
         return origin is None or (urlsplit(origin).hostname or "") in {*LOOPBACK, host}
 
-    async def _start_session(self, message: dict[str, Any]) -> Response | Events:
+    async def _start_session(self, message: dict[str, object]) -> Response | Events:
         client = _Client(self._make_session())
         response = await self._carry_out(client, client.session.receive(message), streams=False)
         assert isinstance(response, Response)

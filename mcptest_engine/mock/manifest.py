@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 class Case(NamedTuple):
     """One entry of `when`: the outcome of a call whose arguments include `args`; `delay_ms` None means the tool's own."""
 
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     outcome: Outcome
     delay_ms: float | None = None
 
@@ -78,7 +78,7 @@ class Resource(NamedTuple):
 
     uri: str
     descriptor: Mapping[str, Any]
-    contents: Mapping[str, Any]
+    contents: Mapping[str, object]
 
 
 class ResourceTemplate(NamedTuple):
@@ -112,6 +112,6 @@ class Manifest(NamedTuple):
     page_size: int | None = None
 
 
-def default_result(name: str) -> dict[str, Any]:
+def default_result(name: str) -> dict[str, object]:
     """The result of a tool that declares no other."""
     return {"content": [{"type": "text", "text": f"mock result of {name}"}]}

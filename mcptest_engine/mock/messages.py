@@ -139,7 +139,7 @@ class RpcError(Exception):
         self.error = {"code": code, "message": message, **({} if data is None else {"data": data})}
 
 
-def read_message(body: bytes) -> dict[str, Any]:
+def read_message(body: bytes) -> dict[str, object]:
     """Parse one JSON-RPC message. Raises: BadMessage for anything else."""
     try:
         message = decode_json(body.decode())
@@ -174,7 +174,7 @@ def failure(key: str | float, error: Mapping[str, Any], *, delay_ms: float = 0.0
     return Answer(body=body, key=(type(key), key), delay_ms=delay_ms, error_code=error["code"])
 
 
-def tool_error(text: str) -> dict[str, Any]:
+def tool_error(text: str) -> dict[str, object]:
     """Build the result of a tool that failed."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 

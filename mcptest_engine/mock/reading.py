@@ -284,7 +284,7 @@ class _Reader:
         message = self._template(error.members.get("message"), error.path_of("message"), as_text=True, known=known)
         data = self._template(error.members.get("data"), error.path_of("data"), known=known)
 
-        def expanded(arguments: Arguments, asked: object = ABSENT) -> Any:
+        def expanded(arguments: Arguments, asked: object = ABSENT) -> object:
             given = {"data": data(arguments, asked)} if "data" in error.members else {}
             return {"code": error.members["code"], "message": message(arguments, asked), **given}
 
@@ -412,13 +412,13 @@ class _Reader:
         )
 
 
-def _member(item: object, key: str) -> Any:
+def _member(item: object, key: str) -> object:
     if not isinstance(item, dict):
         return None
     return item.get(key, item.get(ON_THE_WIRE.get(key, key)))
 
 
-def _message(role: str, content: object) -> dict[str, Any]:
+def _message(role: str, content: object) -> dict[str, object]:
     return {"role": role, "content": {"type": "text", "text": content} if isinstance(content, str) else content}
 
 
@@ -439,14 +439,14 @@ def _ignore(_path: Path, _message: str) -> None:
     """Ignore a problem that was reported elsewhere with its place."""
 
 
-def _short_question(capability: str, text: str) -> dict[str, Any]:
+def _short_question(capability: str, text: str) -> dict[str, object]:
     """The parameters of a question that is given as text alone."""
     if capability == "elicitation":
         return {"message": text, "requestedSchema": {"type": "object", "properties": {}}}
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1000}
 
 
-def _read_json(path: pathlib.Path) -> Any:
+def _read_json(path: pathlib.Path) -> object:
     from mcptest_engine.core.safe_json import JsonFault, load_json
     from mcptest_engine.workspace.files import read_named_file
 

@@ -23,7 +23,7 @@ _NO_ANSWER = -32004
 class ReplaySession:
     """One client's session with a recorded server; each session starts the cassette from the beginning."""
 
-    def __init__(self, exchanges: list[Mapping[str, Any]], *, redact: Callable[[Any], Any]) -> None:
+    def __init__(self, exchanges: list[Mapping[str, object]], *, redact: Callable[[object], object]) -> None:
         self._tape = RecordedExchanges(exchanges)
         self._redact = redact
 

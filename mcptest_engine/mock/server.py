@@ -54,7 +54,7 @@ _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _LIST_CHANGED = "notifications/{}/list_changed"
 _UPDATED = "notifications/resources/updated"
 
-Result = dict[str, Any]
+Result = dict[str, object]
 
 
 class _Call(NamedTuple):
@@ -200,7 +200,7 @@ class Session:
             return success(call.key, tool_error(error_text), delay_ms=call.delay_ms)
         return self._guarded(call.key, lambda: self._finish(call, message.get("result"), before=()))
 
-    def _shared_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
+    def _shared_methods(self) -> dict[str, Callable[[dict[str, object]], Result]]:
         """The methods of both lifecycles, except `tools/call`."""
         offered = self._manifest
         methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
@@ -215,7 +215,7 @@ class Session:
             methods["prompts/get"] = self._get_prompt
         return methods
 
-    def _handshake_methods(self) -> dict[str, Callable[[dict[str, Any]], Result]]:
+    def _handshake_methods(self) -> dict[str, Callable[[dict[str, object]], Result]]:
         """The methods of the handshake lifecycle alone."""
         methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
         if "logging" in self._capabilities:
@@ -225,7 +225,7 @@ class Session:
             methods["resources/unsubscribe"] = self._unsubscribe
         return methods
 
-    def _initialize(self, params: dict[str, Any]) -> Result:
+    def _initialize(self, params: dict[str, object]) -> Result:
         offered, manifest, declared = params.get("protocolVersion"), self._manifest, params.get("capabilities")
         self._declared = declared if isinstance(declared, dict) else {}
         return {
@@ -235,7 +235,7 @@ class Session:
             **({} if manifest.instructions is None else {"instructions": manifest.instructions}),
         }
 
-    def _set_level(self, params: dict[str, Any]) -> Result:
+    def _set_level(self, params: dict[str, object]) -> Result:
         level = params.get("level")
         if level not in LOG_LEVELS:
             invalid(f"Invalid params: `level` must be one of {', '.join(LOG_LEVELS)}")
@@ -247,7 +247,7 @@ class Session:
         self._subscribed.add(params["uri"])
         return {}
 
-    def _unsubscribe(self, params: dict[str, Any]) -> Result:
+    def _unsubscribe(self, params: dict[str, object]) -> Result:
         self._read_resource(params)
         self._subscribed.discard(params["uri"])
         return {}
@@ -267,7 +267,7 @@ class Session:
     def _call(
         self,
         key: str | float,
-        params: dict[str, Any],
+        params: dict[str, object],
         envelope: Envelope | None,
         headers: Mapping[str, str] | None = None,
     ) -> Effect:
@@ -288,7 +288,7 @@ class Session:
     def _carry_out(
         self,
         key: str | float,
-        params: dict[str, Any],
+        params: dict[str, object],
         envelope: Envelope | None,
         headers: Mapping[str, str] | None,
         extra_ms: float,
@@ -391,7 +391,7 @@ class Session:
             self._checks[tool.name] = check
         return check(arguments)
 
-    def _read_resource(self, params: dict[str, Any]) -> Result:
+    def _read_resource(self, params: dict[str, object]) -> Result:
         uri = params.get("uri")
         if not isinstance(uri, str):
             invalid("Invalid params: `uri` must be a string")
@@ -404,7 +404,7 @@ class Session:
                 return {"contents": [{"uri": uri, **mime, "text": template.text(found.groupdict())}]}
         raise RpcError(RESOURCE_NOT_FOUND, "Resource not found", {"uri": uri})
 
-    def _get_prompt(self, params: dict[str, Any]) -> dict[str, Any]:
+    def _get_prompt(self, params: dict[str, object]) -> dict[str, object]:
         name, arguments = params.get("name"), params.get("arguments", {})
         if not isinstance(name, str):
             invalid("Invalid params: `name` must be a string")
@@ -418,12 +418,12 @@ class Session:
         return _rendered(prompt, arguments)
 
 
-def _rendered(prompt: Prompt, arguments: Mapping[str, str]) -> dict[str, Any]:
+def _rendered(prompt: Prompt, arguments: Mapping[str, str]) -> dict[str, object]:
     described = {key: value for key, value in prompt.descriptor.items() if key == "description"}
     return {**described, "messages": prompt.messages(arguments)}
 
 
-def _capabilities(manifest: Manifest) -> dict[str, dict[str, Any]]:
+def _capabilities(manifest: Manifest) -> dict[str, dict[str, object]]:
     """The declared capabilities: each primitive of the manifest, and the notifications of its tools."""
     tools = manifest.tools or ()
     changing = {name for tool in tools for name in tool.list_changed}

@@ -87,7 +87,7 @@ def opened(
     return Envelope(capabilities=capabilities, log_level=level if isinstance(level, str) else None)
 
 
-def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> dict[str, Any]:
+def stamped(method: str, result: Mapping[str, object], manifest: Manifest) -> dict[str, object]:
     """Add the members that the lifecycle requires to a result; members of the manifest stay as they are."""
     meta = result.get("_meta", {})
     if isinstance(meta, dict):
@@ -116,7 +116,7 @@ def input_required(tool: Tool, params: Mapping[str, object]) -> dict[str, Any]:
     return {"resultType": "input_required", "inputRequests": {ASKED: request}, "requestState": f"mock:{tool.name}"}
 
 
-def input_given(tool: Tool, params: Mapping[str, object]) -> Any:
+def input_given(tool: Tool, params: Mapping[str, object]) -> object:
     """The client's answer, None when it was not asked yet. Raises: RpcError when the state did not come back."""
     responses = params.get("inputResponses")
     if responses is None:

@@ -102,7 +102,7 @@ def _reference(expression: str, complain: Complain, path: Path, known: tuple[str
         complain(path, f'the template "${{{expression}}}" cannot be read: {wrong}')
         return constant("")
 
-    def reference(arguments: Arguments, asked: object = ABSENT) -> Any:
+    def reference(arguments: Arguments, asked: object = ABSENT) -> object:
         scope = {"args": arguments} if asked is ABSENT else {"args": arguments, "asked": asked}
         value = resolve(target, scope)
         if isinstance(value, Spread):

@@ -158,7 +158,7 @@ def servers_in(settings: Mapping[str, object], path: Path, environ: Mapping[str,
     return AgentConfigs(tuple(servers), tuple(problems), (str(path),))
 
 
-def _any_agent(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
+def _any_agent(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:
     """Return the member that holds the servers, under any agent's key."""
     for entries in (_claude_code, _vs_code_own, _opencode, _codex, _zed):
         yield from entries(settings, start_dir)
@@ -225,7 +225,7 @@ def _folders(start_dir: Path, home: Path) -> Iterator[Path]:
             return
 
 
-def read_settings(path: Path) -> Mapping[str, Any] | None:
+def read_settings(path: Path) -> Mapping[str, object] | None:
     """Parse the file; None when it does not exist. Raises: OSError, ValueError."""
     try:
         if not path.is_file():
@@ -264,7 +264,7 @@ def _problem_text(wrong: Exception) -> str:
 # --- the member that holds the servers
 
 
-def _items_of_object(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, Any]]:
+def _items_of_object(settings: Mapping[str, object], name: str) -> Iterator[tuple[str, object]]:
     value = settings.get(name)
     if value is None:
         return
@@ -273,36 +273,36 @@ def _items_of_object(settings: Mapping[str, object], name: str) -> Iterator[tupl
     yield from value.items()
 
 
-def _mcp_servers(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _mcp_servers(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:  # noqa: ARG001
     return _items_of_object(settings, "mcpServers")
 
 
-def _vs_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
+def _vs_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:
     yield from _vs_code_own(settings, start_dir)
     yield from _mcp_servers(settings, start_dir)
 
 
-def _vs_code_own(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _vs_code_own(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:  # noqa: ARG001
     nested = settings.get("mcp")  # settings.json uses `mcp` for other things too
     inside = nested if isinstance(nested, dict) and isinstance(nested.get("servers"), dict) else {}
     yield from _items_of_object(settings, "servers")
     yield from _items_of_object(inside, "servers")
 
 
-def _opencode(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _opencode(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:  # noqa: ARG001
     nested = settings.get("mcp")
     return iter(()) if isinstance(nested, dict) and "servers" in nested else _items_of_object(settings, "mcp")
 
 
-def _codex(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _codex(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:  # noqa: ARG001
     return _items_of_object(settings, "mcp_servers")
 
 
-def _zed(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:  # noqa: ARG001
+def _zed(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:  # noqa: ARG001
     return _items_of_object(settings, "context_servers")
 
 
-def _claude_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, Any]]:
+def _claude_code(settings: Mapping[str, object], start_dir: Path) -> Iterator[tuple[str, object]]:
     yield from _mcp_servers(settings, start_dir)
     projects = settings.get("projects")
     here = Path(os.path.abspath(start_dir))  # noqa: PTH100

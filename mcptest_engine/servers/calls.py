@@ -65,7 +65,7 @@ class Call:
     )
 
     def __init__(
-        self, call_id: int, method: str, timeout_seconds: float, future: asyncio.Future[dict[str, Any]]
+        self, call_id: int, method: str, timeout_seconds: float, future: asyncio.Future[dict[str, object]]
     ) -> None:
         self.id = call_id
         self.method = method
@@ -81,7 +81,7 @@ class Call:
         self.behind: dict[str, Any] | None = None
 
     @property
-    def tool_or_method(self) -> dict[str, Any]:
+    def tool_or_method(self) -> dict[str, object]:
         """{"tool": …}, or {"method": …} for a call of no tool."""
         if self.method == "tools/call" and self.params is not None:
             return {"tool": str(self.params.get("name"))}
@@ -121,7 +121,7 @@ class OpenSession(Protocol):
     instructions: str | None
     remarks: Remarks
     server_messages: ServerMessages
-    request_meta: dict[str, Any]
+    request_meta: dict[str, object]
     param_headers: ParamHeaders | None
 
     @property
@@ -162,7 +162,7 @@ class Calls:
     """
 
     def __init__(self, on_timeout: Callable[[Call], None]) -> None:
-        self.given_up: dict[int, dict[str, Any]] = {}
+        self.given_up: dict[int, dict[str, object]] = {}
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[int, Call] = {}
         self._next_id = 1

@@ -45,7 +45,7 @@ class Catalog:
 
     tools: tuple[Mapping[str, Any], ...] = ()
     resources: tuple[Mapping[str, Any], ...] = ()
-    templates: tuple[Mapping[str, Any], ...] = ()
+    templates: tuple[Mapping[str, object], ...] = ()
     prompts: tuple[Mapping[str, Any], ...] = ()
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     server_info: Mapping[str, Any] = field(default_factory=dict)

@@ -49,7 +49,7 @@ class ClientSide:
             return {"error": canned["error"]}
         return {"result": _sampled(canned) if key == "sampling" else _elicited(canned, params)}
 
-    def answers_to(self, requests: Mapping[str, Any]) -> dict[str, Any] | None:
+    def answers_to(self, requests: Mapping[str, object]) -> dict[str, object] | None:
         """Build the `inputResponses` for a result that asks for input; None when one of them is not declared, or is refused.
 
         Source: MCP 2026-07-28, SEP-2322.
@@ -89,7 +89,7 @@ def _elicited(canned: Any, params: Any) -> dict[str, Any]:
     return given
 
 
-def _defaults(schema: Any) -> dict[str, Any]:
+def _defaults(schema: object) -> dict[str, object]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return {}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.servers.calls import Exchange, OpenSession
 
-    Sleep = Callable[[float], Coroutine[Any, Any, None]]
+    Sleep = Callable[[float], Coroutine[object, object, None]]
 
 MAX_LISTINGS = 5
 """How often the list is read for one call when it changes each time."""
@@ -35,7 +35,7 @@ MAX_LISTINGS = 5
 class Listing:
     """The tools of one list, in order and by name, and how many changes the server had announced before."""
 
-    descriptors: Sequence[Mapping[str, Any]]
+    descriptors: Sequence[Mapping[str, object]]
     tools: Mapping[str, tuple[Mapping[str, Any], ...]]
     changes: int
 
@@ -111,7 +111,7 @@ class Gate:
         self._next_at = 0.0
         self._pace = asyncio.Lock()
 
-    async def descriptors(self, session: OpenSession, name: str) -> tuple[Mapping[str, Any], ...]:
+    async def descriptors(self, session: OpenSession, name: str) -> tuple[Mapping[str, object], ...]:
         """The tool's descriptors in the current list; several where its name is repeated.
 
         Raises: UsageError for a tool that is not listed; and what listing raises.
@@ -186,7 +186,7 @@ def may_miss_list_change(session: OpenSession) -> bool:
     return session.stateless or session.transport != "stdio"
 
 
-def _descriptors_of(listing: Listing, name: str) -> tuple[Mapping[str, Any], ...]:
+def _descriptors_of(listing: Listing, name: str) -> tuple[Mapping[str, object], ...]:
     tools = listing.tools.get(name)
     if tools is None:
         count = "1 tool" if len(listing.tools) == 1 else f"{len(listing.tools)} tools"

@@ -14,7 +14,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import AuthFailed, ServerDied, ServerError
 from mcptest_engine.core.live import Live, start_listing, stop_listing
@@ -252,7 +252,7 @@ class HttpTransport:
 
     def _exchange(
         self, http: HttpContext, line: bytes, call: Call | None, headers: RawHeaders
-    ) -> Coroutine[Any, Any, None]:
+    ) -> Coroutine[object, object, None]:
         legacy = self._legacy
         if legacy is None:
             return HttpExchange(http, line, call, headers).run()

@@ -157,7 +157,7 @@ class HttpExchange:
                     raise self._broken(call, reason, line)
         self._http.receiver.received(line, at)
 
-    def _is_for_another(self, answer: dict[str, Any], call: Call) -> bool:
+    def _is_for_another(self, answer: dict[str, object], call: Call) -> bool:
         others = (other for other in self._http.posts.values() if other is not None and other is not call)
         return any(_is_for(answer, other, spelt=True) and not other.future.done() for other in others)
 
@@ -347,7 +347,7 @@ def _answers(line: bytes) -> list[dict[str, Any]]:
     return [item for item in messages if wire.kind_of(item) is wire.Kind.ANSWER]
 
 
-def _is_for(answer: dict[str, Any], call: Call, *, spelt: bool = False) -> bool:
+def _is_for(answer: dict[str, object], call: Call, *, spelt: bool = False) -> bool:
     """Whether the id is the call's. `spelt`: also when it is the same number as a text. `true` is not 1."""
     its_id = answer.get("id")
     if isinstance(its_id, str):

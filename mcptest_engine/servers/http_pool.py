@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import select
 from contextlib import aclosing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpcore2
 import httpx2
@@ -99,7 +99,7 @@ class _Stream(httpcore2.AsyncNetworkStream):
     ) -> httpcore2.AsyncNetworkStream:
         return _Stream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
-    def get_extra_info(self, info: str) -> Any:
+    def get_extra_info(self, info: str) -> object:
         if info == "is_readable" and _CAN_POLL and self._socket is not None:
             return _is_readable(self._socket.fileno())
         return self._stream.get_extra_info(info)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.servers.failures import duration
@@ -59,7 +59,7 @@ async def device_grant(
     return await _poll(flow, http, members, redact, timing)
 
 
-async def _request_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Callable[[str], str]) -> dict[str, Any]:
+async def _request_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Callable[[str], str]) -> dict[str, object]:
     form = _form(flow) | ({"scope": flow.scope} if flow.scope else {})
     check_endpoint(endpoint, _ENDPOINT)
     response = await http.send(flow.request(endpoint, form), _ENDPOINT)
@@ -74,7 +74,7 @@ async def _request_code(flow: Flow, http: OAuthHttp, endpoint: str, redact: Call
 
 
 async def _poll(
-    flow: Flow, http: OAuthHttp, members: dict[str, Any], redact: Callable[[str], str], timing: Timing
+    flow: Flow, http: OAuthHttp, members: dict[str, object], redact: Callable[[str], str], timing: Timing
 ) -> Grant:
     """Poll the token endpoint until there is a token. Source: RFC 8628 sections 3.4 and 3.5."""
     form = {**_form(flow), "grant_type": GRANT, "device_code": str(members.get("device_code"))}
@@ -105,7 +105,7 @@ def _form(flow: Flow) -> dict[str, str]:
     return {"client_id": flow.client.client_id, **flow.resource_form()}
 
 
-def _code_of(members: dict[str, Any], endpoint: str) -> DeviceCode:
+def _code_of(members: dict[str, object], endpoint: str) -> DeviceCode:
     user_code, uri = members.get("user_code"), members.get("verification_uri")
     if not isinstance(user_code, str) or not isinstance(uri, str) or not isinstance(members.get("device_code"), str):
         where = f"the {_ENDPOINT} {shown_url(endpoint)}"

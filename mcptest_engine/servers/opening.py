@@ -132,7 +132,7 @@ async def _probe(session: OpenSession, seconds: float) -> Opened:
                 task.add_done_callback(retrieve_exception)
 
 
-def _answer_of(task: asyncio.Task[Exchange]) -> Mapping[str, Any]:
+def _answer_of(task: asyncio.Task[Exchange]) -> Mapping[str, object]:
     return {} if task.cancelled() or task.exception() is not None else task.result().answer
 
 

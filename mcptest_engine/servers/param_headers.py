@@ -117,7 +117,7 @@ _MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
 
 
-def _argument_at(value: object, path: _Path) -> Any:
+def _argument_at(value: object, path: _Path) -> object:
     for key in path:
         if not isinstance(value, dict):
             return None

@@ -118,7 +118,7 @@ class MessageReceiver:
         else:
             self._session.remarks.add_noise(line, at)
 
-    def _handle_answer(self, message: dict[str, Any], line: bytes, at: float) -> None:
+    def _handle_answer(self, message: dict[str, object], line: bytes, at: float) -> None:
         call = self._calls.get(message.get("id"))
         self.answered_at = at
         if call is None or not (self._session.is_listing and call.method.endswith("/list")):
@@ -134,7 +134,7 @@ class MessageReceiver:
                 left.done_at = at
                 self._session.failed(left, broken_answer(left.method, fault, self._clipped(line)))
 
-    def _handle_matched(self, call: Call, message: dict[str, Any], line: bytes, at: float) -> None:
+    def _handle_matched(self, call: Call, message: dict[str, object], line: bytes, at: float) -> None:
         call.done_at = at
         call.size = len(line)
         call.behind = self._waits.note_answered(call.id, call.sent_at, call.tool_or_method, at)
@@ -148,7 +148,7 @@ class MessageReceiver:
             if not call.future.done():
                 call.future.set_result(message)
 
-    def _apply_fault(self, call: Call, message: dict[str, Any]) -> None:
+    def _apply_fault(self, call: Call, message: dict[str, object]) -> None:
         """Apply the test's `fault:` to the answer."""
         fault, call.fault = call.fault, None
         assert fault is not None
@@ -164,13 +164,13 @@ class MessageReceiver:
         if fault.kind == "disconnect" and self._session.transport == "stdio":
             self._session.cut_off()
 
-    def _deliver_late(self, call: Call, message: dict[str, Any]) -> None:
+    def _deliver_late(self, call: Call, message: dict[str, object]) -> None:
         self._calls.drop(call)
         if not call.future.done():
             call.done_at = monotonic()
             call.future.set_result(message)
 
-    def _handle_unmatched(self, message: dict[str, Any], line: bytes, at: float) -> None:
+    def _handle_unmatched(self, message: dict[str, object], line: bytes, at: float) -> None:
         """Handle an answer that no call waits for: a late one, or one with a wrong id."""
         call_id = message.get("id")
         if isinstance(call_id, int) and self._calls.was_issued(call_id):

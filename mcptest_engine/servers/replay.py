@@ -59,7 +59,13 @@ class _Transport(ConnectionlessTransport):
     """A transport without a server."""
 
     def __init__(
-        self, spec: ServerSpec, exchanges: RecordedExchanges, kind: str, *, name: str, redact: Callable[[Any], Any]
+        self,
+        spec: ServerSpec,
+        exchanges: RecordedExchanges,
+        kind: str,
+        *,
+        name: str,
+        redact: Callable[[object], object],
     ) -> None:
         self.kind = kind
         self.auth = spec.auth

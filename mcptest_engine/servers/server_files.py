@@ -110,7 +110,7 @@ def _shapes_refused(path: Path) -> Iterator[None]:
 
 
 def _servers_of(
-    settings: Mapping[str, Any], path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]
+    settings: Mapping[str, object], path: Path, environ: Mapping[str, str], inputs: Mapping[str, str]
 ) -> ServerFile:
     if "manifest_version" in settings or "dxt_version" in settings:
         return _bundle(settings, path, path.resolve().parent, environ, inputs, is_temporary=False)
@@ -175,7 +175,7 @@ class _Values:
         return self._environ.get(name) if value is None and in_environment else value
 
     def of(
-        self, field: Mapping[str, Any], name: str, *, in_environment: bool = False, has_all: bool = False
+        self, field: Mapping[str, object], name: str, *, in_environment: bool = False, has_all: bool = False
     ) -> str | None:
         """The value of a registry input: fixed, given, or its default; None where it may be left out."""
         value = field.get("value")
@@ -194,7 +194,7 @@ class _Values:
             self.secrets[name] = text
         return text
 
-    def filled(self, text: str, variables: Mapping[str, Any], *, has_all: bool = False) -> str:
+    def filled(self, text: str, variables: Mapping[str, object], *, has_all: bool = False) -> str:
         """Replace `{name}` in the text by the values of its variables.
 
         Braces around other names stay, as in an argument that is JSON. With `has_all`, as in a URL, each name is a variable.
@@ -256,7 +256,7 @@ def _registry(
     )
 
 
-def _objects_in(document: Mapping[str, object], key: str) -> list[Mapping[str, Any]]:
+def _objects_in(document: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
     value = document.get(key)
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
@@ -326,7 +326,7 @@ def _arguments(arguments: Sequence[Mapping[str, object]], values: _Values) -> li
     return words
 
 
-def _http(remote: Mapping[str, object], values: _Values, variables: Mapping[str, object]) -> dict[str, Any]:
+def _http(remote: Mapping[str, object], values: _Values, variables: Mapping[str, object]) -> dict[str, object]:
     headers = {
         str(one["name"]): text
         for one in _objects_in(remote, "headers")
@@ -340,7 +340,7 @@ def _http(remote: Mapping[str, object], values: _Values, variables: Mapping[str,
 
 
 def _bundle(
-    manifest: Mapping[str, Any],
+    manifest: Mapping[str, object],
     path: Path,
     folder: Path,
     environ: Mapping[str, str],
@@ -377,7 +377,7 @@ def _bundle(
 class _BundleVariables:
     """The variables of a manifest: folders of this machine, and the values of its `user_config`."""
 
-    def __init__(self, manifest: Mapping[str, Any], folder: Path, home: Path, values: _Values) -> None:
+    def __init__(self, manifest: Mapping[str, object], folder: Path, home: Path, values: _Values) -> None:
         self._values = values
         self._fields = {
             name: _object(field, f"user_config.{name}")

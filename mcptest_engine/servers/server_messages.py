@@ -20,13 +20,13 @@ class ServerMessages:
 
     def __init__(self, remarks: Remarks) -> None:
         self.notifications: list[dict[str, Any]] = []
-        self.requests: list[dict[str, Any]] = []
+        self.requests: list[dict[str, object]] = []
         self.tool_list_changes = self.prompt_list_changes = 0
         self._remarks = remarks
         self._bytes = 0
         self._waiters: list[asyncio.Future[bool]] = []
 
-    def add_notification(self, message: dict[str, Any], *, size: int) -> None:
+    def add_notification(self, message: dict[str, object], *, size: int) -> None:
         """Save a notification that takes `size` bytes of memory, and wake those who wait for one."""
         if message["method"] == "notifications/tools/list_changed":
             self.tool_list_changes += 1
@@ -36,7 +36,7 @@ class ServerMessages:
             self.notifications.append(message)
         self.wake()
 
-    def add_request(self, request: dict[str, Any], *, size: int) -> None:
+    def add_request(self, request: dict[str, object], *, size: int) -> None:
         """Save a request of the server, with its answer, that takes `size` bytes of memory, and wake those who wait."""
         if self._has_room_for(size):
             self.requests.append(request)

@@ -220,7 +220,7 @@ class Session:
         return await self._requested(method, params, timeout_seconds, fault)
 
     async def _requested(
-        self, method: str, params: Mapping[str, Any] | None, timeout_seconds: float, fault: Fault | None
+        self, method: str, params: Mapping[str, object] | None, timeout_seconds: float, fault: Fault | None
     ) -> Exchange:
         began = monotonic()
         try:
@@ -304,11 +304,11 @@ class Session:
     async def send_request(
         self,
         method: str,
-        params: Mapping[str, Any] | None,
+        params: Mapping[str, object] | None,
         timeout_seconds: float,
         fault: Fault | None = None,
         *,
-        sent: Mapping[str, Any] | None = None,
+        sent: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Exchange:
         """Send one request and wait for its answer. `sent` are the params on the wire where they are more than `params`.
@@ -529,7 +529,7 @@ class Session:
             return
         self._notify("notifications/cancelled", {"requestId": call.id, "reason": reason})
 
-    def _notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+    def _notify(self, method: str, params: Mapping[str, object] | None = None) -> None:
         self.send(wire.encode_notification(method, params))
 
     def send(self, line: bytes) -> None:

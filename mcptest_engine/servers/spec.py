@@ -67,7 +67,7 @@ DEFAULT_READINESS_SECONDS = 60.0
 
 DEFAULT_GRACE_SECONDS = 2.0
 """How long a server may run after the end of its stdin before it is ended, and counts as outliving it."""
-_NO_OPTIONS: Mapping[str, Any] = {}
+_NO_OPTIONS: Mapping[str, object] = {}
 
 
 def _forget(secret: str) -> None:
@@ -106,7 +106,7 @@ class ServerSpec:
     wait_for_ready: Readiness | None = None
     ready: Readiness | None = None
     programs: Any = field(default=None, repr=False, compare=False)  # `program.Programs`, whose module imports this one
-    oauth: Mapping[str, Any] | None = field(default=None, repr=False)
+    oauth: Mapping[str, object] | None = field(default=None, repr=False)
     client: Mapping[str, Any] = field(default_factory=dict)
     protocol: str | None = None
     timeout_seconds: float = 30.0

@@ -90,7 +90,7 @@ async def _send_one(
     return exchange
 
 
-async def _input_responses(session: OpenSession, exchange: Exchange) -> dict[str, Any] | None:
+async def _input_responses(session: OpenSession, exchange: Exchange) -> dict[str, object] | None:
     """The members to repeat the call with; None when `exchange` is its last."""
     result = exchange.answer.get("result")
     if not isinstance(result, dict) or result.get("resultType") != "input_required":

@@ -36,7 +36,7 @@ async def subscribe_to_notifications(session: OpenSession) -> None:
         await _send_request(session, "resources/subscribe", {"uri": uri})
 
 
-async def _send_request(session: OpenSession, method: str, params: dict[str, Any]) -> None:
+async def _send_request(session: OpenSession, method: str, params: dict[str, object]) -> None:
     try:
         exchange = await session.send_request(method, params, session.spec.connect_timeout_seconds)
     except CallFailed as failure:

@@ -6,7 +6,7 @@ By httpx2's own way, one request with an `Auth` waits for another. Here requests
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import httpx2
 
@@ -100,7 +100,7 @@ class OneAtATime:
     def __init__(self) -> None:
         self._run: asyncio.Task[None] | None = None
 
-    async def share(self, steps: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def share(self, steps: Callable[[], Coroutine[object, object, None]]) -> None:
         """Run `steps`, unless they run already, and wait for their end. Raises: AuthFailed, for all who wait."""
         run = self._run
         if run is None or run.done():

@@ -50,7 +50,7 @@ KEPT_BYTES = 1024 * 1024
 LARGE_BYTES = 64 * 1024
 
 _ROW_BYTES = 200  # the memory of a row besides its line
-_Row = tuple[float, bool, int, bytes, Any, int]
+_Row = tuple[float, bool, int, bytes, object, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,7 +257,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 _dump = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode  # ASCII: lone surrogates become escapes
 
 
-def decoder_of_repeats(repeated: list[str]) -> Callable[[str], Any]:
+def decoder_of_repeats(repeated: list[str]) -> Callable[[str], object]:
     """Make a `decode` for `parse` that adds each name that an object holds twice to `repeated`; the last one counts.
 
     JSON does not say which one counts, so that another client may see another value. Source: RFC 8259, 4.
@@ -276,7 +276,7 @@ def decoder_of_repeats(repeated: list[str]) -> Callable[[str], Any]:
     return json_decoder(members)
 
 
-def _decode_large(text: str) -> Any:
+def _decode_large(text: str) -> object:
     # The cycle collector would scan the growing value again and again, and it cannot have cycles.
     was_enabled = gc.isenabled()
     gc.disable()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcptest_engine.running.cases import Case
 
 
-def case_row(event: Event) -> list[Any] | None:
+def case_row(event: Event) -> list[object] | None:
     """[id, verdict, milliseconds, reason or None] of a finished test; None for any other event."""
     if not isinstance(event, CaseFinished):
         return None

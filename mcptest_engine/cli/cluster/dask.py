@@ -93,7 +93,7 @@ def run_on_cluster(
             return record
 
 
-def _library() -> Any:
+def _library() -> object:
     from importlib import import_module
 
     try:

@@ -16,7 +16,7 @@ from mcptest_engine import __version__
 STOP_POLL_SECONDS = 0.5
 
 
-def probe(directory: str, suite: str) -> dict[str, Any]:
+def probe(directory: str, suite: str) -> dict[str, object]:
     """What must be equal on every worker: the version, and that the suite exists at its path."""
     there = os.path.isfile(os.path.join(directory, suite))  # noqa: PTH113, PTH118 - pathlib is not needed for it
     return {"mcptest": __version__, "host": socket.gethostname(), "suite": there}
@@ -65,7 +65,7 @@ class _ProgressSender:
         self._worker = import_module("distributed").get_worker()
         self._topic = topic
         self._lock = threading.Lock()
-        self._cases: list[Any] = []
+        self._cases: list[object] = []
 
     def add(self, case: object) -> None:
         with self._lock:

@@ -43,7 +43,7 @@ class Check:
     output: str = ""
     server: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Encode for the JSON report; unknown members are left out."""
         members: dict[str, Any] = {} if self.server is None else {"server": self.server}
         members |= {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
@@ -77,7 +77,7 @@ class Report:
         """The number of checks with this status."""
         return sum(check.status is status for check in self.checks)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """{mcptest_version, ok, target, failed_layer, summary, checks}."""
         counts = Counter(check.status for check in self.checks)
         return {

@@ -117,7 +117,7 @@ def _http_check(status: Status, detail: str, began: float, hint: str | None = No
     return Check(layer="http", name="HTTP", status=status, detail=detail, hint=hint, duration_ms=took)
 
 
-def _http_answer(http: dict[str, Any]) -> str:
+def _http_answer(http: dict[str, object]) -> str:
     return f"HTTP {http.get('status', '?')}, {media_type(http) or 'no content type'}"
 
 
