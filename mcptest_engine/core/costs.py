@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeGuard
 
 from mcptest_engine.core.enums import TestKind, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.results import AssertionResult, TestResult, VerifyResult
 
 REPEAT_MARK = " #run"
@@ -35,9 +36,9 @@ def is_amount(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST
 
 
-def added_up(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def added_up(rows: Iterable[JsonMapping]) -> list[JsonDict]:
     """Rows of {"model", "calls", "tokens", "cost_usd"} with one for each model, the dearest first."""
-    groups: dict[str | None, list[Mapping[str, Any]]] = {}
+    groups: dict[str | None, list[JsonMapping]] = {}
     for row in rows:
         groups.setdefault(row["model"], []).append(row)
     return dearest_first(
@@ -51,10 +52,10 @@ def added_up(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def dearest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def dearest_first(rows: Iterable[JsonDict]) -> list[JsonDict]:
     """Rows of models by what they cost; those whose price is unknown come first."""
 
-    def key(row: Mapping[str, Any]) -> tuple[float, str]:
+    def key(row: JsonMapping) -> tuple[float, str]:
         return -(math.inf if row["cost_usd"] is None else row["cost_usd"]), row["model"] or ""
 
     return sorted(rows, key=key)
@@ -64,9 +65,9 @@ class HasModelCosts(Protocol):
     """What may tell of models: a test's result, or the outcome of an attempt."""
 
     @property
-    def trace(self) -> Mapping[str, Any] | None: ...
+    def trace(self) -> JsonMapping | None: ...
     @property
-    def judgement(self) -> Mapping[str, Any] | None: ...
+    def judgement(self) -> JsonMapping | None: ...
     @property
     def assertions(self) -> tuple[AssertionResult, ...]: ...
     @property
@@ -81,8 +82,8 @@ class Spending(NamedTuple):
 
     cost_usd: float | None
     tokens: int
-    models: tuple[Mapping[str, Any], ...]
-    scorers: tuple[Mapping[str, Any], ...] = ()
+    models: tuple[JsonMapping, ...]
+    scorers: tuple[JsonMapping, ...] = ()
 
     @property
     def scorers_usd(self) -> float:
@@ -94,7 +95,7 @@ class Spending(NamedTuple):
         """What the models cost; None where the price of one is not known."""
         return sum_costs(row["cost_usd"] for row in self.models)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         out = {"cost_usd": self.cost_usd, "tokens": self.tokens, "models": [dict(row) for row in self.models]}
         return {**out, "scorers": [dict(row) for row in self.scorers]} if self.scorers else out
 
@@ -115,7 +116,7 @@ class Spending(NamedTuple):
         )
 
 
-def model_rows_of(test: HasModelCosts) -> list[Mapping[str, Any]] | None:
+def model_rows_of(test: HasModelCosts) -> list[JsonMapping] | None:
     """The costs of models in a test: of its trace, its grading and its assertions. None where there are none."""
     assertions = [*test.assertions, *(item for step in test.verify for item in step.assertions)]
     judged = (row.judgement for item in assertions for row in item.leaves())
@@ -130,7 +131,7 @@ def scorer_cost(test: TestResult) -> float | None:
     return 0.0 if test.cached else test.judgement.get("cost_usd", 0.0)
 
 
-def _scorers(tests: Iterable[TestResult]) -> tuple[Mapping[str, Any], ...]:
+def _scorers(tests: Iterable[TestResult]) -> tuple[JsonMapping, ...]:
     """A row for each scorer that was asked, in the order in which they are met."""
     costs: dict[str, list[float]] = {}
     for test in tests:
@@ -172,7 +173,7 @@ class CompositionSum(NamedTuple):
         caps = ((test.trace or {}).get("composition", {}).get("budget_tripped") for test in self.tests)
         return next((cap for cap in caps if cap is not None), None)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         first, spending, tripped = self.tests[0], self.spending, self.budget_tripped
         return {
             "name": self.name,

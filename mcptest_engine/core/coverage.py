@@ -6,13 +6,15 @@ The rows of a run's record, of `mcptest coverage` and of merged shards alike. Na
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
 
 STRENGTH = "strength"
 DIMENSIONS = ("tools", "parameters", "enum_values", "resources", "prompts", "error_paths", STRENGTH)
@@ -94,9 +96,9 @@ class Dimension:
             f"{'too weak' if self.name == STRENGTH else 'not covered'}: {names}{f' and {more} more' if more > 0 else ''}"
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         """The row without its name, as it stands under it."""
-        out: dict[str, Any] = {"covered": self.covered, "total": self.total}
+        out: JsonDict = {"covered": self.covered, "total": self.total}
         out["percent"] = self.shown_percent if self.unknown is None else None
         if self.floor is not None:
             out["floor"] = self.floor
@@ -111,7 +113,7 @@ class Dimension:
         return out
 
     @classmethod
-    def from_json(cls, name: str, data: Mapping[str, Any]) -> Dimension:
+    def from_json(cls, name: str, data: JsonMapping) -> Dimension:
         return cls(
             name=name,
             covered=data["covered"],

@@ -34,7 +34,8 @@ from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+
+    from mcptest_engine.core.json_types import JsonDict
 
 
 class ExitCode(IntEnum):
@@ -87,9 +88,9 @@ class Problem:
     words: str = ""
     is_yaml: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         """{path, message, hint}, and `line` and `column` of a fault of the text itself."""
-        told: dict[str, Any] = {"path": self.pointer, "message": self.message, "hint": self.hint}
+        told: JsonDict = {"path": self.pointer, "message": self.message, "hint": self.hint}
         if self.is_yaml and self.span is not None:
             told |= {"line": self.span.line, "column": self.span.column}
         return told
@@ -157,7 +158,7 @@ class ServerError(McptestError):
         stderr_tail: str = "",
         exit_code: int | None = None,
         signal: str | None = None,
-        http: dict[str, Any] | None = None,
+        http: JsonDict | None = None,
         clause: str | None = None,
         timed_out: bool = False,
         ended: bool = False,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.results import Failure, TestKind, TestResult
     from mcptest_engine.core.run_record import HookResult, RunRecord, SuiteInfo
 
@@ -53,7 +53,7 @@ class ServerReady:
     """The handshake is done. `server_info` is as the server sent it."""
 
     server: str
-    server_info: Mapping[str, Any] | None
+    server_info: JsonMapping | None
     protocol_version: str | None
     duration_ms: float
 

@@ -20,12 +20,14 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.live import start_listing, stop_listing
 
 if TYPE_CHECKING:
     from subprocess import Popen
+
+    from mcptest_engine.core.json_types import Json, JsonDict
 
 _WORKER = Path(__file__).with_name("jq_worker.py")
 _START_SECONDS = 15.0
@@ -183,7 +185,7 @@ _LOCK = threading.Lock()
 _WORKERS: list[_Worker] = []  # none or one; a list, so that no `global` is needed
 
 
-def _run_program(program: str, value: bytes, timeout_seconds: float) -> list[Any]:
+def _run_program(program: str, value: bytes, timeout_seconds: float) -> list[Json]:
     if "\0" in program:
         raise JqProgramError("a program cannot contain a NUL character")
     allowed = timeout_seconds + len(value) * _SECONDS_PER_BYTE
@@ -192,14 +194,14 @@ def _run_program(program: str, value: bytes, timeout_seconds: float) -> list[Any
     with _LOCK:
         line = _exchange(request, allowed, timeout_seconds)
     try:
-        answer: dict[str, Any] = json.loads(line)
+        answer: JsonDict = json.loads(line)
     except RecursionError:
         raise JqRunError("the outputs are nested too deeply") from None
     if "c" in answer:
         raise _program_error(program, answer["c"], answer["p"])
     if "e" in answer:
         raise JqRunError(answer["e"])
-    outputs: list[Any] = answer["o"]
+    outputs: list[Json] = answer["o"]
     return outputs
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.safe_json import decode_json
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import Json, JsonDict
 
 DEEPEST = 200
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*|\ufeff)+", re.DOTALL)
@@ -31,7 +34,7 @@ class LenientError(ValueError):
         super().__init__(f"{self.line}:{self.column}: {message}")
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> Json:
     """The value of `text`. A member that comes twice counts as it came last. Raises: LenientError."""
     try:
         return decode_json(text)
@@ -46,7 +49,7 @@ class Reader:
         self.text = text
         self.at = 0
 
-    def whole(self) -> Any:
+    def whole(self) -> Json:
         value = self.value(0)
         if self.peek():
             raise self.wrong("expected the end of the text")
@@ -61,7 +64,7 @@ class Reader:
     def wrong(self, message: str, at: int | None = None) -> LenientError:
         return LenientError(message, self.text, self.at if at is None else at)
 
-    def value(self, depth: int) -> Any:
+    def value(self, depth: int) -> Json:
         first = self.peek()
         if depth > DEEPEST:
             raise self.wrong("nested too deeply")
@@ -85,7 +88,7 @@ class Reader:
             raise self.wrong(f"`{word[0][:40]}` is not a value; a text needs quotes")
         raise self.wrong("expected a value" if first else "expected a value, found the end of the text")
 
-    def members(self, depth: int) -> dict[str, Any]:
+    def members(self, depth: int) -> JsonDict:
         opened, found = self.at, {}
         self.at += 1
         while (first := self.peek()) != "}":
@@ -109,7 +112,7 @@ class Reader:
         self.at = word.end()
         return word[0]
 
-    def items(self, depth: int) -> list[Any]:
+    def items(self, depth: int) -> list[Json]:
         opened, found = self.at, []
         self.at += 1
         while (first := self.peek()) != "]":

@@ -25,6 +25,8 @@ from mcptest_engine.core.secret_patterns import SHORTEST_PATTERN, TOKENS, find_s
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcptest_engine.core.json_types import JsonDict
+
 __all__ = ["MASK", "SHORTEST_SUBSTRING", "Disguise", "Redactor", "is_secret_name"]
 
 MASK = "[REDACTED]"
@@ -232,9 +234,7 @@ class Redactor:
             self._plain_names.add(name)
         return plain
 
-    def _copy(
-        self, value: object, name: Callable[[str], str], member: Callable[[str, Any, dict[str, Any]], Any]
-    ) -> Any:
+    def _copy(self, value: object, name: Callable[[str], str], member: Callable[[str, Any, JsonDict], Any]) -> Any:
         """A redacted copy of a container; children are made first and then filled, so that depth costs no recursion."""
         top: list[Any] = [value]
         stack: list[tuple[Any, Any, Any]] = [(top, 0, value)]

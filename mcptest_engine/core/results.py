@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from types import MemberDescriptorType
 
+    from mcptest_engine.core.json_types import Json, JsonDict, JsonMapping
+
 __all__ = [
     "ERROR_FAILURES",
     "JUDGED_FAILURES",
@@ -144,14 +146,14 @@ class Failure(JsonObject):
             return None
         return f"this answer may be wrong: the test failed as `{self.kind}`: {self.message}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         out = encode(self)
         if self.parts:
             out["parts"] = [{"of": part.value, "message": text} for part, text in self.parts]
         return out
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Failure:
+    def from_json(cls, data: JsonMapping) -> Failure:
         parts = tuple((Part(part["of"]), part["message"]) for part in data.get("parts", ()))
         return decode(cls, {**data, "parts": parts})
 
@@ -180,7 +182,7 @@ class AssertionResult(JsonObject):
 
     index: int
     target: str
-    matcher: Mapping[str, Any]
+    matcher: JsonMapping
     passed: bool | None
     name: str | None = None
     weight: float = 1.0
@@ -188,9 +190,9 @@ class AssertionResult(JsonObject):
     pointer: str | None = None
     diff: str | None = None
     absent: bool = False
-    actual: Any = None
+    actual: Json = None
     set: AssertionSet | None = None
-    judgement: Mapping[str, Any] | None = None
+    judgement: JsonMapping | None = None
     implicit: str | None = None
     transform: str | None = None
     deferred: str | None = None
@@ -205,7 +207,7 @@ class AssertionResult(JsonObject):
         else:
             yield from self.set.assertions
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         out = encode(self)
         if self.set is not None:
             del out["target"], out["matcher"]
@@ -214,7 +216,7 @@ class AssertionResult(JsonObject):
         return out
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> AssertionResult:
+    def from_json(cls, data: JsonMapping) -> AssertionResult:
         absent, is_set = "actual" not in data, "set" in data
         if absent or is_set:
             data = {**data, "actual": data.get("actual")} | ({"target": "", "matcher": {}} if is_set else {})
@@ -317,8 +319,8 @@ class VerifyResult(JsonObject):
     message: str | None = None
     failure: Failure | None = None
     assertions: tuple[AssertionResult, ...] = ()
-    request: Mapping[str, Any] | None = None
-    output: Mapping[str, Any] | None = None
+    request: JsonMapping | None = None
+    output: JsonMapping | None = None
 
     @property
     def label(self) -> str:
@@ -385,7 +387,7 @@ class TestResult(JsonObject):
     line: int
     tool: str | None = None
     case: str | None = None
-    row: Mapping[str, Any] | None = None
+    row: JsonMapping | None = None
     cached: bool = False
     flaky: bool = False
     attempts: tuple[Attempt, ...] = ()
@@ -396,19 +398,19 @@ class TestResult(JsonObject):
     message: str | None = None
     failure: Failure | None = None
     assertions: tuple[AssertionResult, ...] = ()
-    request: Mapping[str, Any] | None = None
-    output: Mapping[str, Any] | None = None
+    request: JsonMapping | None = None
+    output: JsonMapping | None = None
     verify: tuple[VerifyResult, ...] = ()
-    trace: Mapping[str, Any] | None = None
+    trace: JsonMapping | None = None
     cost_usd: float | None = None
     tokens: int | None = None
     model: str | None = None
     scorer: str | None = None
-    judgement: Mapping[str, Any] | None = None
-    trials: tuple[Mapping[str, Any], ...] = ()
-    guess: Mapping[str, Any] | None = None
-    behind: Mapping[str, Any] | None = None
-    definition: Mapping[str, Any] | None = None
+    judgement: JsonMapping | None = None
+    trials: tuple[JsonMapping, ...] = ()
+    guess: JsonMapping | None = None
+    behind: JsonMapping | None = None
+    definition: JsonMapping | None = None
     strength: Strength | None = None
     mutation_score: float | None = None
     not_run: NotRun | None = None
@@ -442,7 +444,7 @@ class TestResult(JsonObject):
             for slot in _OTHERS:
                 _pack(self, slot)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         out = encode(self)
         if self.score is None:
             out.pop("threshold", None)
@@ -451,7 +453,7 @@ class TestResult(JsonObject):
         return out
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TestResult:
+    def from_json(cls, data: JsonMapping) -> TestResult:
         return decode(cls, data, cost_usd=data.get("cost_usd"), tokens=data.get("tokens"))
 
 

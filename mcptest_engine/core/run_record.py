@@ -8,7 +8,7 @@ the run printed. `RunRecord.to_json` and `RunRecord.from_json` are the only way 
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.costs import CompositionSum, Spending
 from mcptest_engine.core.enums import Verdict
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.coverage import Dimension
     from mcptest_engine.core.effects import Effects
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.ledger import Ledger
 
 SCHEMA_VERSION = "mcptest.run/v1"
@@ -78,11 +79,11 @@ class ServerRecord(JsonObject):
     name: str
     transport: str
     auth: str = "none"
-    server_info: Mapping[str, Any] | None = None
+    server_info: JsonMapping | None = None
     protocol_version: str | None = None
     restarts: int = 0
     stderr_tail: str = ""
-    findings: tuple[Mapping[str, Any], ...] = ()
+    findings: tuple[JsonMapping, ...] = ()
     tools: tuple[str, ...] | None = None
     reached: tuple[str, ...] = ()
     program: Mapping[str, str] = field(default_factory=dict)
@@ -151,7 +152,7 @@ class SuiteRun:
         """A line for each limit of effects that was exceeded and for each floor of coverage that was missed."""
         return _missed_gates(self.effects, self.coverage)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         out = {name: getattr(self, name) for name in self.__slots__} | {"totals": self.totals.to_json()}
         out.pop("coverage"), out.pop("effects")
         if self.coverage:
@@ -161,7 +162,7 @@ class SuiteRun:
         return out
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> SuiteRun:
+    def from_json(cls, data: JsonMapping) -> SuiteRun:
         effects = _effects(data["effects"]) if "effects" in data else None
         coverage = _coverage(data.get("coverage", {}))
         return cls(**{**data, "totals": Totals(**data["totals"]), "coverage": coverage, "effects": effects})
@@ -179,7 +180,7 @@ class SuiteNotRun(JsonObject):
 
     path: str
     reason: str
-    problems: tuple[Mapping[str, Any], ...] = ()
+    problems: tuple[JsonMapping, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +207,7 @@ class RunRecord:
     duration_ms: float
     verdict: Verdict
     suite: SuiteInfo
-    source: Mapping[str, Any]
+    source: JsonMapping
     environment: Mapping[str, object]
     servers: tuple[ServerRecord, ...]
     tests: tuple[TestResult, ...]
@@ -221,7 +222,7 @@ class RunRecord:
     warnings: tuple[str, ...] = ()
     hooks: tuple[HookResult, ...] = ()
     cassette: str | None = None
-    requested_by: Mapping[str, Any] | None = None
+    requested_by: JsonMapping | None = None
     coverage: tuple[Dimension, ...] = ()
     coverage_notes: tuple[str, ...] = ()
     unsaved_snapshots: bool = False
@@ -235,13 +236,13 @@ class RunRecord:
     def __repr__(self) -> str:
         return f"<RunRecord of {self.suite.name!r}: {self.verdict.value}, {self.totals.passed} of {self.totals.total} passed>"
 
-    def to_json(self, *, streamed: bool = False) -> dict[str, Any]:
+    def to_json(self, *, streamed: bool = False) -> JsonDict:
         """The record as JSON values, keys in the published order.
 
         With `streamed`, `tests` is an iterator that makes each test's JSON when it is asked for: a long run has many.
         """
         tests = (test.to_json() for test in self.tests)
-        out: dict[str, Any] = {
+        out: JsonDict = {
             "schema_version": SCHEMA_VERSION,
             "run_id": self.run_id,
             "mcptest_version": self.mcptest_version,
@@ -291,7 +292,7 @@ class RunRecord:
             out["hooks"] = [hook.to_json() for hook in self.hooks]
         return out
 
-    def _shard_json(self, shard: tuple[int, int]) -> dict[str, Any]:
+    def _shard_json(self, shard: tuple[int, int]) -> JsonDict:
         told = {"index": shard[0], "count": shard[1]}
         return told if self.selection is None else {**told, "selection": self.selection}
 
@@ -380,7 +381,7 @@ def _missed_gates(effects: Effects | None, coverage: tuple[Dimension, ...]) -> l
     return [*([] if effects is None else effects.exceeded()), *(row.summary for row in coverage if row.is_short)]
 
 
-def _coverage(data: Mapping[str, Any]) -> tuple[Dimension, ...]:
+def _coverage(data: JsonMapping) -> tuple[Dimension, ...]:
     if not data:
         return ()
     from mcptest_engine.core.coverage import Dimension  # few runs have any, and `run` waits for this module

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Never
 
 from mcptest_engine.core.sanitise import CI_COMMAND_IN_LINE, replace_unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mcptest_engine.core.json_types import Json
 
 
 class JsonFault(ValueError):
@@ -31,7 +33,7 @@ class JsonFault(ValueError):
         self.place = place
 
 
-def load_json(data: bytes | str) -> Any:
+def load_json(data: bytes | str) -> Json:
     """The JSON value of a file or an answer: as UTF-8, or as a byte order mark says. Raises: JsonFault for anything else."""
     try:
         return decode_json(data if isinstance(data, str) else data.decode(json.detect_encoding(data)))

@@ -14,6 +14,8 @@ from mcptest_engine.core.schema_document import OPAQUE, Document
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcptest_engine.core.json_types import JsonDict
+
 HEAVIEST = 500_000  # visits; some 20 ms
 _DEEPEST = 300
 _MOST_PAIRS = 50_000
@@ -92,7 +94,7 @@ class _Scale:
         self._known[key] = total
         return total
 
-    def _below(self, schema: dict[str, Any], value: Any) -> list[tuple[Any, Any]]:
+    def _below(self, schema: JsonDict, value: Any) -> list[tuple[Any, Any]]:
         parts: list[tuple[Any, Any]] = [(target, value) for target in self._document.references(schema)]
         for keyword in _LISTS:
             branches = schema.get(keyword)
@@ -111,7 +113,7 @@ class _Scale:
         return parts
 
     @staticmethod
-    def _members(schema: dict[str, Any], value: dict[str, Any]) -> list[tuple[Any, Any]]:
+    def _members(schema: JsonDict, value: JsonDict) -> list[tuple[Any, Any]]:
         own = schema.get("properties")
         parts = [(own[name], member) for name, member in value.items() if name in own] if isinstance(own, dict) else []
         for keyword in ("patternProperties", "dependentSchemas", "dependencies"):

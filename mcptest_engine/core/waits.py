@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
 
 _KEPT = 256
 _LEAST_SECONDS = 0.001
@@ -17,9 +20,9 @@ class Waits:
     """
 
     def __init__(self) -> None:
-        self._answered: deque[tuple[int, float, dict[str, Any], float, dict[str, Any]]] = deque(maxlen=_KEPT)
+        self._answered: deque[tuple[int, float, JsonDict, float, JsonDict]] = deque(maxlen=_KEPT)
 
-    def note_answered(self, call_id: int, sent_at: float, called: dict[str, Any], at: float) -> dict[str, Any] | None:
+    def note_answered(self, call_id: int, sent_at: float, called: JsonDict, at: float) -> JsonDict | None:
         """An answer came, `at` in seconds. Returns what its call was behind: {"ms": 906.0} and the `called` of the slow call.
 
         One that was sent after this call and answered before it is dropped: whatever it was before, this answer is later.

@@ -254,7 +254,13 @@ class Service:
     ) -> object:
         return await self.results.expand(id, run_id, path, start, key)
 
-    async def do_search(self, id: str, path: list[Any], text: str, run_id: str | None = None) -> list[list[str | int]]:  # noqa: A002
+    async def do_search(
+        self,
+        id: str,  # noqa: A002 - the protocol's words
+        path: list[object],
+        text: str,
+        run_id: str | None = None,
+    ) -> list[list[str | int]]:
         return await self.results.find(id, run_id, path, text)
 
     async def do_value(self, id: str, path: list[object], run_id: str | None = None) -> str:  # noqa: A002

@@ -19,6 +19,8 @@ from mcptest_engine.judging.intervals import wilson_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import Json, JsonDict, JsonMapping
+
 _DIGITS = 6
 _NAMES_SHOWN = 6
 
@@ -56,7 +58,7 @@ class Seen(NamedTuple):
 class Measured(NamedTuple):
     """The result of one block: its members for assertion paths, the name and value of its score, and why it failed, or None."""
 
-    members: Mapping[str, Any]
+    members: JsonMapping
     score: tuple[str, float]
     failure: str | None = None
 
@@ -76,7 +78,7 @@ def f1_of(precision: float, recall: float) -> float:
     return rounded(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
-def measure_function_sets(written: Any, seen: Seen) -> Measured:
+def measure_function_sets(written: Json, seen: Seen) -> Measured:
     """`equal_function_sets`: did the model choose the right tools, where several are equally good?
 
     Each set is a task and the tools that do it equally well. `written` is the sets, or a mapping with `sets` and the least F1
@@ -101,7 +103,7 @@ def measure_function_sets(written: Any, seen: Seen) -> Measured:
     return Measured(members, ("f1", members["f1"]), failure)
 
 
-def score_function_sets(sets: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, Any]:
+def score_function_sets(sets: Sequence[Sequence[str]], names: Sequence[str]) -> JsonDict:
     """{"precision", "recall", "f1", "true_positives", "false_positives", "false_negatives", "missed", "needless"}.
 
     The first call of a tool in a set uses the set up. A call of a tool in no unused set lowers the precision, and a set without
@@ -133,7 +135,7 @@ def score_function_sets(sets: Sequence[Sequence[str]], names: Sequence[str]) -> 
 _HAIR = 1e-9
 
 
-def measure_tool_selection(written: Mapping[str, Any], seen: Seen) -> Measured:
+def measure_tool_selection(written: JsonMapping, seen: Seen) -> Measured:
     """`tool_selection`: how many of a test's `runs` call the required tools within their tokens.
 
     Each run is a test of its own, and they end in any order. So that the verdict does not depend on the order, a run fails that
@@ -145,7 +147,7 @@ def measure_tool_selection(written: Mapping[str, Any], seen: Seen) -> Measured:
     selected = not missing and within
     all_so_far = (*seen.before, selected)
     misses, allowed = all_so_far.count(False), allowed_misses(written.get("min_rate", 1.0), seen.runs)
-    members: dict[str, Any] = {
+    members: JsonDict = {
         "selected": selected,
         "missing": missing,
         "rate": share(all_so_far.count(True), len(all_so_far)),
@@ -164,7 +166,7 @@ def measure_tool_selection(written: Mapping[str, Any], seen: Seen) -> Measured:
     return Measured(members, ("selected", float(selected)), failure)
 
 
-def required_tools(written: Mapping[str, Any]) -> list[str]:
+def required_tools(written: JsonMapping) -> list[str]:
     """The tools that every run has to call."""
     tools = written.get("tools")
     return list(tools) if tools is not None else [written["tool"]]
@@ -179,7 +181,7 @@ MODES = ("strict", "subsequence", "unordered", "subset", "superset")
 DEFAULT_MODE = "strict"
 
 
-def measure_trajectory(written: Mapping[str, Any], seen: Seen) -> Measured:
+def measure_trajectory(written: JsonMapping, seen: Seen) -> Measured:
     """`trajectory`: compare the calls with the expected ones, in one of five modes.
 
     `strict`: these calls and no others, in this order. `unordered`: these and no others, in any order. `subsequence`: these in
@@ -193,7 +195,7 @@ def measure_trajectory(written: Mapping[str, Any], seen: Seen) -> Measured:
     missing = [expected[at]["name"] for at in range(len(expected)) if at not in hit]
     extra = [seen.calls[at].name for at in range(len(seen.calls)) if at not in used]
     matched = (mode == "subset" or not missing) and (mode in ("subsequence", "superset") or not extra)
-    members: dict[str, Any] = {
+    members: JsonDict = {
         "matched": matched,
         "mode": mode,
         "score": share(len(pairs), len(expected)),
@@ -209,7 +211,7 @@ def measure_trajectory(written: Mapping[str, Any], seen: Seen) -> Measured:
     return Measured(members, ("score", members["score"]), failure)
 
 
-def as_call(written: Any) -> dict[str, Any]:
+def as_call(written: Json) -> JsonDict:
     """An expected call: a name, or {"tool" | "name", "args"?, "server"?}."""
     if isinstance(written, str):
         return {"name": written}
@@ -267,7 +269,7 @@ def in_any_order(expected: Sequence[Mapping[str, object]], calls: Sequence[Calle
     return sorted((at, place) for place, at in taken.items())
 
 
-def measure_golden_path(written: Mapping[str, Any], seen: Seen) -> Measured:
+def measure_golden_path(written: JsonMapping, seen: Seen) -> Measured:
     """`golden_path`: {"efficiency", "missing", "wasted", "backtracks", "repeats"}: how direct the way to the goal was.
 
     A call beside the path is wasted, and also repeated if the same call was made before. Fails for a missing step, and above
@@ -278,7 +280,7 @@ def measure_golden_path(written: Mapping[str, Any], seen: Seen) -> Measured:
     hit = {at for at, _ in pairs}
     missing = [golden[at]["name"] for at in range(len(golden)) if at not in hit]
     beside = set(range(len(seen.calls))) - {place for _, place in pairs}
-    members: dict[str, Any] = {
+    members: JsonDict = {
         "efficiency": share(len(pairs), max(len(seen.calls), len(golden))),
         "missing": missing,
         "wasted": len(beside),
@@ -325,7 +327,7 @@ def backtracks(golden: Sequence[Mapping[str, object]], calls: Sequence[Called]) 
 Edge = tuple[str, str]
 
 
-def measure_tool_edges(written: Mapping[str, Any], seen: Seen) -> Measured:
+def measure_tool_edges(written: JsonMapping, seen: Seen) -> Measured:
     """`tool_edges`: which tool may follow which.
 
     {"steps", "allowed_pct", "outside", "restricted_attempts", "restricted", "delegation_pct", "not_delegated", "gate_passed"}.
@@ -351,7 +353,7 @@ def measure_tool_edges(written: Mapping[str, Any], seen: Seen) -> Measured:
         told.append(
             f"{delegation_pct:g} % of the hand-offs were made, but {floor:g} % must be: {_steps_text(not_made)} is missing"
         )
-    members: dict[str, Any] = {
+    members: JsonDict = {
         "steps": len(steps),
         "allowed_pct": allowed_pct,
         "outside": [list(step) for step in dict.fromkeys(outside)],
@@ -376,7 +378,7 @@ _GRADES = (("A", 90.0), ("B", 80.0), ("C", 70.0), ("D", 60.0))
 _LAST_GRADE = "F"
 
 
-def measure_token_efficiency(written: Mapping[str, Any], seen: Seen) -> Measured:
+def measure_token_efficiency(written: JsonMapping, seen: Seen) -> Measured:
     """`token_efficiency`: the tokens that the right choice of tools cost, and a grade for the choice.
 
     {"f1", "grade", "tool_surface_tokens", "correct_selections", "tokens", "cost", "tokens_per_correct", "cost_per_correct"}.
@@ -386,7 +388,7 @@ def measure_token_efficiency(written: Mapping[str, Any], seen: Seen) -> Measured
     chosen = score_function_sets([[name] for name in written["correct"]], seen.names)
     correct = chosen["true_positives"]
     per_correct = rounded(seen.tokens / correct) if correct else None
-    members: dict[str, Any] = {
+    members: JsonDict = {
         "f1": chosen["f1"],
         "grade": grade(100 * chosen["f1"]),
         "tool_surface_tokens": seen.surface_tokens,
@@ -412,7 +414,7 @@ def grade(points: float) -> str:
 _CONFIDENCE_PCT = 95.0
 
 
-def measure_distractors(written: Mapping[str, Any], seen: Seen) -> Measured:
+def measure_distractors(written: JsonMapping, seen: Seen) -> Measured:
     """`distractors`: how often the model called tools that were offered only to distract it.
 
     {"offered", "correct", "distracted", "accuracy", "certified_lower", "fell_for"}. A call is correct if it is of a tool in
@@ -425,7 +427,7 @@ def measure_distractors(written: Mapping[str, Any], seen: Seen) -> Measured:
     correct = sum(not call.distractor and (wanted is None or call.name in wanted) for call in seen.calls)
     made = correct + len(fell_for)
     accuracy = rounded(100 * correct / made) if made else 0.0
-    members: dict[str, Any] = {
+    members: JsonDict = {
         "offered": written["count"],
         "correct": correct,
         "distracted": len(fell_for),
@@ -455,7 +457,7 @@ ALIASES = {"edges": "tool_edges"}
 class Gates(NamedTuple):
     """The results of all blocks: `members` by name for assertion paths, a metric each, and why the test fails, or None."""
 
-    members: Mapping[str, Any]
+    members: JsonMapping
     metrics: tuple[DerivedMetric, ...]
     failure: str | None
 
@@ -463,7 +465,7 @@ class Gates(NamedTuple):
 def measure_gates(written: Mapping[str, object], seen: Seen, *, looked_at: Collection[object] = ()) -> Gates:
     """Measure each block that is `written`; `looked_at` are the first names of the paths of the test's assertions."""
     asserted = {ALIASES.get(str(name), str(name)) for name in looked_at}
-    members: dict[str, Any] = {}
+    members: JsonDict = {}
     metrics: list[DerivedMetric] = []
     failures: list[str] = []
     for name, measure in GATES.items():

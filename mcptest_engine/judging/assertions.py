@@ -13,6 +13,7 @@ from mcptest_engine.suite.items import ASSERT_SET
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.judging.matchers import Snapshots
     from mcptest_engine.judging.opinions import Opinions
 
@@ -25,8 +26,8 @@ _NO_CONTEXT, _OF_ERROR = Context(), Context(target="error")
 
 
 def judge_assertions(
-    assertions: Sequence[Mapping[str, Any]],
-    envelope: Mapping[str, Any],
+    assertions: Sequence[JsonMapping],
+    envelope: JsonMapping,
     *,
     snapshots: Snapshots | None = None,
     test_name: str = "",
@@ -48,7 +49,7 @@ def judge_assertions(
     if opinions is not None:
         opinions.begin()
 
-    def judged(index: int, assertion: Mapping[str, Any], label: str, of_set: int | None = None) -> AssertionResult:
+    def judged(index: int, assertion: JsonMapping, label: str, of_set: int | None = None) -> AssertionResult:
         def shown_label() -> str:
             place = (index, None) if of_set is None else (of_set, index)
             line = None if line_of is None else line_of(*place)
@@ -79,8 +80,8 @@ def judge_assertions(
 def _judge_one(
     index: int,
     label: Callable[[], str],
-    assertion: Mapping[str, Any],
-    envelope: Mapping[str, Any],
+    assertion: JsonMapping,
+    envelope: JsonMapping,
     context: Context,
     redact: Redact | None,
 ) -> AssertionResult:
@@ -116,7 +117,7 @@ def _judge_one(
 
 
 def _open(
-    index: int, label: Callable[[], str], assertion: Mapping[str, Any], actual: object, open_: Undecided
+    index: int, label: Callable[[], str], assertion: JsonMapping, actual: object, open_: Undecided
 ) -> AssertionResult:
     from mcptest_engine.core.sanitise import one_line
 
@@ -138,8 +139,8 @@ def _open(
 def _failed_row(
     index: int,
     label: Callable[[], str],
-    assertion: Mapping[str, Any],
-    envelope: Mapping[str, Any],
+    assertion: JsonMapping,
+    envelope: JsonMapping,
     actual: object,
     mismatch: Mismatch,
     redact: Redact | None,
@@ -178,7 +179,7 @@ def _failed_row(
     )
 
 
-def _transform_of(assertion: Mapping[str, Any]) -> str | None:
+def _transform_of(assertion: JsonMapping) -> str | None:
     """The jq program that the value goes through first."""
     return assertion["transform"]["jq"] if "transform" in assertion else None
 

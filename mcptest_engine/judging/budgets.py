@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Failure, FailureKind
 from mcptest_engine.core.text import estimate_tokens
@@ -11,6 +11,8 @@ from mcptest_engine.suite.templates import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from mcptest_engine.core.json_types import Json, JsonMapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +57,13 @@ def response_tokens(envelope: Mapping[str, object]) -> int:
     return estimate_tokens(texts)
 
 
-def _budget(setting: Any) -> tuple[float, str]:
+def _budget(setting: Json) -> tuple[float, str]:
     if isinstance(setting, dict):
         return setting["budget"], setting.get("mode", "fail")
     return setting, "fail"
 
 
-def _duration_failure(budget: float, envelope: Mapping[str, Any]) -> str | None:
+def _duration_failure(budget: float, envelope: JsonMapping) -> str | None:
     duration = envelope["duration_ms"]
     if duration <= budget:
         return None

@@ -9,7 +9,7 @@ Source: MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, in th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import Spread, parse_target, resolve
@@ -23,6 +23,8 @@ from mcptest_engine.suite.compliance import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
 
 METHOD_NOT_FOUND = -32601
 PROBED_METHOD = "mcptest/unknown-method"
@@ -42,7 +44,7 @@ class Rule(NamedTuple):
 
     says: str
     target: str
-    matcher: Mapping[str, Any]
+    matcher: JsonMapping
     section: str
     since: str = REVISIONS[0]
     until: str = REVISIONS[-1]
@@ -57,9 +59,7 @@ def method_of(check: str) -> str:
     return PROBED_METHOD if check == UNKNOWN_METHOD else check
 
 
-def assertions_for(
-    check: str, envelope: Mapping[str, Any], *, pin: str | None, sent: bool = True
-) -> list[dict[str, Any]]:
+def assertions_for(check: str, envelope: JsonMapping, *, pin: str | None, sent: bool = True) -> list[JsonDict]:
     """The rules that an answer is held to, as assertions of a suite; `envelope` holds it, and `session` beside it.
 
     `pin` is the revision that the check is pinned to. With `sent` false there was nothing to ask: the revision that was
@@ -144,17 +144,17 @@ _FROM_TITLES = "2025-06-18"
 _FROM_ICONS = "2025-11-25"
 
 
-def _members(**members: Mapping[str, object]) -> dict[str, Any]:
+def _members(**members: Mapping[str, object]) -> JsonDict:
     """An object whose members, where they are there, have these shapes."""
     return {"schema": {"properties": members}}
 
 
-def _each(*required: str, **members: Mapping[str, object]) -> dict[str, Any]:
+def _each(*required: str, **members: Mapping[str, object]) -> JsonDict:
     """A list whose objects have the required members, and these shapes in members that are there.
 
     An entry of another kind passes: the first rule of a list tells of it (`_entry`), and not all of them.
     """
-    item: dict[str, Any] = {"properties": members}
+    item: JsonDict = {"properties": members}
     return {"schema": {"items": {**item, "required": list(required)} if required else item}}
 
 

@@ -6,7 +6,7 @@ holds of no status of success expects that HTTP refuses the call.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.targets import parse_target, resolve_answer
@@ -16,6 +16,8 @@ from mcptest_engine.suite.items import ASSERT_SET, assertions_of, is_about_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from mcptest_engine.core.json_types import JsonMapping
 
     _Judge = Callable[[Mapping[str, object]], bool | None]
 
@@ -58,9 +60,7 @@ def expects_refusal(items: Sequence[Mapping[str, object]], threshold: float | No
     return not any(_can_pass(items, threshold, status, judges) for status in range(200, 300))
 
 
-def _can_pass(
-    items: Sequence[Mapping[str, Any]], threshold: float | None, status: int, judges: Mapping[int, _Judge]
-) -> bool:
+def _can_pass(items: Sequence[JsonMapping], threshold: float | None, status: int, judges: Mapping[int, _Judge]) -> bool:
     """Whether a test or a set can pass with this status, whatever else comes. `judges` are those of its assertions on it."""
     held = []
     for item in items:
@@ -88,7 +88,7 @@ def _states_success(row: Mapping[str, object]) -> bool:
     return _STATED[key]
 
 
-def _finds_success(row: Mapping[str, Any]) -> bool:
+def _finds_success(row: JsonMapping) -> bool:
     if "any-of" in row["matcher"]:
         return all(_states_success({**row, "matcher": choice}) for choice in row["matcher"]["any-of"])
     errors = _PROTOCOL_ERRORS if parse_target(row["target"]).segments[0] == "error" else _TOOL_ERRORS
@@ -96,7 +96,7 @@ def _finds_success(row: Mapping[str, Any]) -> bool:
     return all(judge(envelope) is False for envelope in errors) and any(map(judge, _SUCCESSES))
 
 
-def _compile(row: Mapping[str, Any]) -> _Judge:
+def _compile(row: JsonMapping) -> _Judge:
     """Whether an assertion holds of an answer; None where it cannot be judged, or not without a model or a snapshot."""
     target, inner = parse_target(row["target"]), compile_judge(row["matcher"], Context(target=row["target"]))
 

@@ -15,12 +15,14 @@ from mcptest_engine.judging.matchers import Undecided
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
+
 
 class Question(NamedTuple):
     """What is to be asked: the matcher's argument, and the value as text."""
 
     key: str
-    argument: Mapping[str, Any]
+    argument: JsonMapping
     text: str
 
 
@@ -32,7 +34,7 @@ class Answer(NamedTuple):
 
     passed: bool | None
     words: str
-    judgement: Mapping[str, Any] | None = None
+    judgement: JsonMapping | None = None
     deferred: str | None = None
 
 
@@ -70,12 +72,12 @@ class Opinions:
         self.waiting.pop(question.key, None)
         self._answers[question.key] = answer
 
-    def paid(self) -> list[Mapping[str, Any]]:
+    def paid(self) -> list[JsonMapping]:
         """The costs of all answers so far, as rows of models."""
         judgements = (answer.judgement for answer in self._answers.values() if answer.judgement is not None)
         return [row for judgement in judgements for row in judgement.get("models", ())]
 
-    def used(self) -> Mapping[str, Any] | None:
+    def used(self) -> JsonMapping | None:
         """The answers that were used since the last time: one judgement, with the costs of all.
 
         It is one that fails the value or has no verdict, if there is one. The first assertion that uses an answer has its cost.

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.judging.scoring import apart, exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 DEFAULT_THRESHOLD = 0.7
 YES = 0.5
@@ -150,7 +152,7 @@ def outline(rubric: Rubric) -> list[str]:
 def _branch(written: Mapping[str, object]) -> Question | Leaf:
     """Read from the leaves up, without recursion: a tree may be as deep as YAML lets it be."""
     done: dict[int, Question | Leaf] = {}
-    waiting: list[Mapping[str, Any]] = [written]
+    waiting: list[JsonMapping] = [written]
     while waiting:
         branch = waiting[-1]
         if "ask" not in branch:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.results import AssertionResult, AssertionSet, DerivedMetric, Failure, FailureKind
 from mcptest_engine.core.sanitise import one_line
@@ -18,6 +18,8 @@ from mcptest_engine.core.text import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -47,7 +49,7 @@ def share(weighed: Iterable[tuple[bool | None, float]]) -> Fraction:
     return passing / total if total else _ZERO
 
 
-def judged_set(index: int, written: Mapping[str, Any], rows: tuple[AssertionResult, ...]) -> AssertionResult:
+def judged_set(index: int, written: JsonMapping, rows: tuple[AssertionResult, ...]) -> AssertionResult:
     """The row of a set whose assertions came to `rows`."""
     threshold = written.get("threshold", 1.0)
     score = share((row.passed, row.weight) for row in rows)
@@ -129,7 +131,7 @@ def as_float(value: Fraction) -> float:
         return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
-def _derive(rows: Sequence[AssertionResult], metrics: Sequence[Mapping[str, Any]]) -> list[tuple[DerivedMetric, bool]]:
+def _derive(rows: Sequence[AssertionResult], metrics: Sequence[JsonMapping]) -> list[tuple[DerivedMetric, bool]]:
     """Each metric, and whether all was judged that it refers to; of one that was not, the value is the largest it can be."""
     scores = _named_scores(rows)
     derived = []

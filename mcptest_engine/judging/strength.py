@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.enums import ExpectedOutcome, Strength
 from mcptest_engine.core.targets import parse_target
@@ -12,7 +12,9 @@ from mcptest_engine.judging.matchers import STRENGTHS
 from mcptest_engine.suite.items import ASSERT_SET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 _LEVELS = tuple(Strength)
 _PINNING_KEYWORDS = frozenset({"const", "enum"})
@@ -24,7 +26,7 @@ _SHAPE_MEMBERS = frozenset({"type", "mimeType", "role"})
 
 
 def strength_of(
-    expectations: Iterable[Mapping[str, Any]],
+    expectations: Iterable[JsonMapping],
     *,
     outcome: ExpectedOutcome,
     is_validated: bool = True,
@@ -50,7 +52,7 @@ def strength_of(
     return found
 
 
-def _strength_of_assertion(row: Mapping[str, Any]) -> Strength:
+def _strength_of_assertion(row: JsonMapping) -> Strength:
     strongest = _strongest_on(row["target"])
     if strongest in (Strength.ANSWERED, Strength.VALID):
         return strongest
@@ -75,7 +77,7 @@ def _strongest_on(target: str) -> Strength | None:
     return Strength.SHAPE if is_shape else Strength.VALUE
 
 
-def _strength_of_matcher(matcher: Mapping[str, Any]) -> Strength:
+def _strength_of_matcher(matcher: JsonMapping) -> Strength:
     ((name, argument),) = matcher.items()
     if name in ("each", "some"):
         return _strength_of_matcher(argument)

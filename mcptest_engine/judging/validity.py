@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from jsonschema_rs import Validator
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.judging.matchers import Judge
     from mcptest_engine.servers.session import Session
 
@@ -280,15 +281,15 @@ def _is_base64(text: str) -> bool:
 
 
 @lru_cache(maxsize=len(REVISIONS))
-def _schemas(revision: str) -> dict[str, Any]:
-    schemas: dict[str, Any] = json.loads((_FOLDER / f"{revision}.json").read_text(encoding="utf-8"))
+def _schemas(revision: str) -> JsonDict:
+    schemas: JsonDict = json.loads((_FOLDER / f"{revision}.json").read_text(encoding="utf-8"))
     key = "$defs" if "$defs" in schemas else "definitions"
     definitions = schemas[key]
     schemas[key] = {name: _with_distinct_branches(schema, definitions) for name, schema in definitions.items()}
     return schemas
 
 
-def _with_distinct_branches(schema: Any, definitions: Mapping[str, Any]) -> Any:
+def _with_distinct_branches(schema: Any, definitions: JsonMapping) -> Any:
     """The schema with every `anyOf` whose branches differ by their `type`, or by having `blob`, as a choice by that member."""
     if isinstance(schema, list):
         return [_with_distinct_branches(one, definitions) for one in schema]

@@ -33,6 +33,7 @@ from mcptest_engine.mutation.recording import is_likely_volatile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.mutation.recording import Recorded
 
 MOST_CHARACTERS = 1_000
@@ -238,14 +239,14 @@ class _Answer:
             yield self._row(path, {"ends-with": text[-40:]})
         yield self._row(path, {"length": len(text)})
 
-    def _row(self, path: Path, matcher: dict[str, Any], *, column: str | None = None, is_shape: bool = False) -> Killer:
+    def _row(self, path: Path, matcher: JsonDict, *, column: str | None = None, is_shape: bool = False) -> Killer:
         target, program = assertion_path(path)
         if column is not None:
             if program is None:
                 target = f"{target}[*].{column}"
             else:
                 program = f"{program} | [.[].{column}]"
-        row: dict[str, Any] = {"target": untemplated(target)}
+        row: JsonDict = {"target": untemplated(target)}
         if program is not None:
             row["transform"] = {"jq": program}
         return Killer(path, {**row, "matcher": untemplated(matcher)}, column=column, is_shape=is_shape)

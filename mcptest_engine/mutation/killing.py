@@ -26,6 +26,8 @@ from mcptest_engine.suite.yaml_text import Unwritable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict
+
 Assertion = dict[str, object]
 Envelope = Mapping[str, Any]
 MOST_LOOKED_AT = 200
@@ -159,7 +161,7 @@ def _read_text(value: object) -> Any:
     return [_read_text(part) for part in value] if isinstance(value, list) else value
 
 
-def _judged_part(envelope: Envelope) -> dict[str, Any]:
+def _judged_part(envelope: Envelope) -> JsonDict:
     """What assertions are proposed on: the answer, what an agent said and called, or what nodes gave."""
     if "nodes" in envelope:
         nodes = {name: {"output": node["output"]} for name, node in envelope["nodes"].items()}

@@ -21,6 +21,7 @@ from mcptest_engine.judging.differences import equal
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from mcptest_engine.core.json_types import Json, JsonDict
     from mcptest_engine.judging.matchers import Judge
 
 
@@ -48,7 +49,7 @@ MOST_ITEMS = 20
 DEEPEST = 40
 _NUMBER = re.compile(r"(?<![\w.,:/-])-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?![\w:/-]|[.,]\d)")
 """A number in a sentence; no part of a date, a time, a version, a path or a code such as `007`."""
-_STYLES: tuple[dict[str, Any], ...] = tuple(
+_STYLES: tuple[JsonDict, ...] = tuple(
     {"indent": indent, "separators": separators, "ensure_ascii": ascii_only}
     for indent, separators in ((None, (", ", ": ")), (None, (",", ":")), (2, (",", ": ")), (4, (",", ": ")))
     for ascii_only in (False, True)
@@ -84,7 +85,7 @@ class Site(NamedTuple):
     """A place of an answer with its value. `is_member`: it is the member of an object, which can be left out."""
 
     path: Path
-    value: Any
+    value: Json
     kind: Kind
     is_member: bool = False
 
@@ -105,8 +106,8 @@ class Change(NamedTuple):
 
     operator: str
     path: Path
-    before: Any
-    after: Any
+    before: Json
+    after: Json
     copies: tuple[Copy, ...] = ()
     ignored: str | None = None
 
@@ -170,7 +171,7 @@ def _break_output_schema(source: Source) -> Iterator[tuple[Path, object]]:
     content = result.get("structuredContent") if isinstance(result, dict) else None
     if source.output_schema is None or not isinstance(content, dict):
         return
-    wrong: list[dict[str, Any]] = [{}, *({**content, key: [[value]]} for key, value in content.items())]
+    wrong: list[JsonDict] = [{}, *({**content, key: [[value]]} for key, value in content.items())]
     for value in wrong:
         if source.output_schema(value) is not None:
             yield ("result", "structuredContent"), value
@@ -205,10 +206,10 @@ def _flip_boolean(site: Site) -> Iterator[object]:
         yield not site.value
 
 
-def _of_number(change: Callable[[Any], Any]) -> Callable[[Site], Iterator[Any]]:
+def _of_number(change: Callable[[Json], Json]) -> Callable[[Site], Iterator[Json]]:
     """An operator for numbers, those that stand in a text among them."""
 
-    def make(site: Site) -> Iterator[Any]:
+    def make(site: Site) -> Iterator[Json]:
         value = site.value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             yield change(value)
@@ -444,13 +445,13 @@ def _members(path: Path, value: object) -> Iterator[Site]:
             yield from _data_sites((*path, number), item, Kind.DATA)
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str) -> Json:
     """The object or array that a text is, where it can be written again exactly as it stands; None for any other text."""
     return _read_json(text)[0] if text.lstrip()[:1] in ("{", "[") else None
 
 
 @lru_cache(maxsize=64)
-def _read_json(text: str) -> tuple[Any, dict[str, Any]]:
+def _read_json(text: str) -> tuple[Json, JsonDict]:
     """The value of a JSON text and the style in which it is written; None and no style where that is not known."""
     try:
         value = json.loads(text)
@@ -502,7 +503,7 @@ def _copy_of(at: int, text: object, value: object, source: Path) -> Copy | None:
     return Copy(at, source, as_text=False) if text == json.dumps(value) else None
 
 
-def get_at(value: Any, path: Path) -> Any:
+def get_at(value: Json, path: Path) -> Json:
     """The value at a path, `MISSING` where it leads nowhere."""
     for segment in path:
         if segment is FROM_JSON:
@@ -517,7 +518,7 @@ def get_at(value: Any, path: Path) -> Any:
     return value
 
 
-def put_at(value: Any, path: Path, after: Any) -> Any:
+def put_at(value: Json, path: Path, after: Json) -> Json:
     """The value with `after` at a path, left out where that is `MISSING`. Only what the path leads through is copied."""
     if not path:
         return after

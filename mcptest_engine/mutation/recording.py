@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.events import Emit
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.judging.opinions import Opinions
@@ -61,7 +62,7 @@ class Judged(NamedTuple):
     """An answer as it was judged: `asked` is the test or a step of its `verify`, `envelope` what assertion paths lead into."""
 
     asked: JudgedRequest
-    envelope: Mapping[str, Any]
+    envelope: JsonMapping
     validity: Validity | None
     opinions: Opinions | None
 
@@ -337,7 +338,7 @@ def answer_in(judged: Judged) -> Answer | None:
     return {"result": envelope["result"]} if "result" in envelope else None
 
 
-def envelope_with(judged: Judged, answer: Answer) -> dict[str, Any]:
+def envelope_with(judged: Judged, answer: Answer) -> JsonDict:
     """The envelope as it would be with another answer."""
     envelope = {**judged.envelope, "error": None, **answer}
     if "final_response" in answer:

@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from enum import StrEnum
 from random import Random
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.authoring.observing import Secrets
 from mcptest_engine.core.enums import TestKind, Verdict
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.core.enums import Strength
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.mutation.killing import Killer
     from mcptest_engine.mutation.operators import Change, Operator
@@ -77,7 +78,7 @@ class Mutant:
     recorded: Recorded
     change: Change
     status: Status
-    assertion: Mapping[str, Any] | None = None
+    assertion: JsonMapping | None = None
     noticed_by: str | None = None
 
     @property

@@ -18,6 +18,7 @@ from mcptest_engine.reporting.layout import Ink, clip, pad
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.mutation.recording import Recorded
     from mcptest_engine.mutation.replay import Mutant, Mutated
 
@@ -37,7 +38,7 @@ _OF_A_SUITE = ("suite", "score", "interval", "killed", "survived", *_COUNTED, "p
 _SURVIVORS_NOTE = "The test passes on these wrong answers too. The assertion would notice them."
 
 
-def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> dict[str, Any]:
+def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> JsonDict:
     """Everything that is known, as JSON. `suite` is its path; shares are from 0 to 1."""
     mutants = mutated.mutants
     return {
@@ -76,16 +77,16 @@ def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> dict[str, Any]:
     }
 
 
-def join_reports(reports: Sequence[Mapping[str, Any]], *, broken: Sequence[str] = ()) -> dict[str, Any]:
+def join_reports(reports: Sequence[JsonMapping], *, broken: Sequence[str] = ()) -> JsonDict:
     """One report over several suites, whose figures count the mutants of all.
 
     Each test, tool and mutant names its suite. `broken` are the paths of the suites that did not load.
     """
 
-    def rows(key: str) -> list[dict[str, Any]]:
+    def rows(key: str) -> list[JsonDict]:
         return [{"suite": report["suite"], **row} for report in reports for row in report[key]]
 
-    def score_json(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def score_json(scores: Sequence[JsonMapping]) -> JsonDict:
         return _score_json(Score(sum(one["killed"] for one in scores), sum(one["survived"] for one in scores)))
 
     operators = rows("operators")
@@ -132,7 +133,7 @@ def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, object]
     before, after = (_redacted(name, value, redact) for value in (change.before, change.after))
     if change.before is not MISSING and before is not change.before:
         after = _SECRET  # a part of a secret is not known as one
-    told: dict[str, Any] = {
+    told: JsonDict = {
         "test": redact(test),
         "tool": redact(recorded.tool),
         "operator": change.operator,
@@ -201,12 +202,12 @@ class Group(NamedTuple):
 
     test: str
     assertion: str | None
-    mutants: list[Mapping[str, Any]]
+    mutants: list[JsonMapping]
 
 
-def survivor_groups(report: Mapping[str, Any]) -> list[Group]:
+def survivor_groups(report: JsonMapping) -> list[Group]:
     """The survivors by the assertion that a test lacks: one of each test in turn, those of the weakest tests first."""
-    found: dict[str, dict[str | None, list[Mapping[str, Any]]]] = {
+    found: dict[str, dict[str | None, list[JsonMapping]]] = {
         _with_suite(test, test["name"]): {} for test in weakest(report)
     }
     for mutant in report["mutants"]:
@@ -224,13 +225,13 @@ def _with_suite(row: Mapping[str, object], name: str) -> str:
     return f"{name} ({row['suite']})" if "suite" in row else name
 
 
-def weakest(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def weakest(report: JsonMapping) -> list[JsonMapping]:
     """The tests that had a mutant to kill, those with the lowest scores first; of equal scores the surest."""
     scored = (test for test in report["tests"] if test["score"] is not None)
     return sorted(scored, key=lambda test: (test["score"], test["interval"][1], test["name"]))
 
 
-def remarks(report: Mapping[str, Any]) -> Iterator[str]:
+def remarks(report: JsonMapping) -> Iterator[str]:
     """What was left out, and what a reader has to know of the figures."""
     if report["partial"]:
         yield "interrupted: these figures are partial"
@@ -252,7 +253,7 @@ def remarks(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def render_text(
-    report: Mapping[str, Any], *, color: bool, width: int, height: int | None, proposals: Mapping[str, int]
+    report: JsonMapping, *, color: bool, width: int, height: int | None, proposals: Mapping[str, int]
 ) -> str:
     """For a terminal of this size; without a `height` the usual number of tests and survivors is shown.
 
@@ -295,7 +296,7 @@ def render_text(
     return "".join(f"{line}\n" for line in (*lines, *end))
 
 
-def _headline(report: Mapping[str, Any], ink: Ink) -> str:
+def _headline(report: JsonMapping, ink: Ink) -> str:
     if report["score"] is None:
         return ink.strong_yellow("no score: no mutant could be judged")
     low, high = report["interval"]
@@ -310,7 +311,7 @@ def _headline(report: Mapping[str, Any], ink: Ink) -> str:
 
 
 def _table_lines(
-    title: str, rows: Sequence[tuple[str, Mapping[str, Any], str]], more: int, ink: Ink, width: int
+    title: str, rows: Sequence[tuple[str, JsonMapping, str]], more: int, ink: Ink, width: int
 ) -> Iterator[str]:
     """A row for each name with its figures and its strength, where it has one."""
     name_width = max(min((width or 100) - 44, max(len(one_line(name)) for name, *_ in rows)), 13)
@@ -347,7 +348,7 @@ def one_assertion(text: str) -> str:
     return f"- {spell_unsafe(in_flow(row))}"
 
 
-def render_markdown(report: Mapping[str, Any]) -> str:
+def render_markdown(report: JsonMapping) -> str:
     """For a comment or a job's summary."""
     low, high = report["interval"]
     told = f"**{percent(report['score'])}** (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
@@ -376,14 +377,14 @@ def render_markdown(report: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _suite_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _suite_rows(report: JsonMapping) -> list[JsonDict]:
     """A row for each suite where there are several, with its path as its name."""
     return [
         {"name": one["suite"], **{key: one[key] for key in one if key != "suite"}} for one in report.get("suites", ())
     ]
 
 
-def _md_table(what: str, rows: Iterable[Mapping[str, Any]], *, strength: bool) -> Iterator[str]:
+def _md_table(what: str, rows: Iterable[JsonMapping], *, strength: bool) -> Iterator[str]:
     yield f"| {what} | score | interval | killed |{' strength |' if strength else ''}"
     yield f"|---|---:|---:|---:|{'---|' if strength else ''}"
     for row in rows:
@@ -393,7 +394,7 @@ def _md_table(what: str, rows: Iterable[Mapping[str, Any]], *, strength: bool) -
         yield f"{figures} {row['strength']} |" if strength else figures
 
 
-def _interval(row: Mapping[str, Any]) -> str:
+def _interval(row: JsonMapping) -> str:
     low, high = row["interval"]
     return f"{100 * low:.0f} to {100 * high:.0f} %"
 
@@ -411,7 +412,7 @@ def _fenced(text: str) -> list[str]:
     return [f"{fence}yaml", *text.rstrip("\n").split("\n"), fence]
 
 
-def render_html(report: Mapping[str, Any]) -> str:
+def render_html(report: JsonMapping) -> str:
     """One page that loads nothing and runs nothing."""
     from mcptest_engine.reporting.html.markup import Html, joined, name_text, plain_table, section, tag, worded
     from mcptest_engine.reporting.html.page import assets, policy
@@ -464,7 +465,7 @@ def render_html(report: Mapping[str, Any]) -> str:
     return f"{head}{title}\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
 
 
-def _figures(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _figures(row: JsonMapping) -> tuple[str, ...]:
     return percent(row["score"]), _interval(row), str(row["killed"]), str(row["survived"])
 
 

@@ -5,7 +5,7 @@ All text given here is one line and sanitised.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import FailureKind, TestKind, Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -13,8 +13,9 @@ from mcptest_engine.core.text import counted
 from mcptest_engine.reporting.facts import cost_text, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.results import TestResult
 
 CALLS_SHOWN = 8
@@ -58,7 +59,7 @@ def provider_failure_text(test: TestResult) -> str:
     return f"{failure.kind.value} failure of the model provider" if of_models else ""
 
 
-def calls_total(trace: Mapping[str, Any]) -> int:
+def calls_total(trace: JsonMapping) -> int:
     """How many calls a model asked for."""
     return int(trace.get("calls_total", len(trace["tool_calls"])))
 
@@ -71,7 +72,7 @@ def conversation_lines(test: TestResult) -> list[str]:
     return list(_trace_lines(test.trace, "" if test.failure is None else test.failure.message))
 
 
-def _trace_lines(trace: Mapping[str, Any], said_already: str) -> Iterator[str]:
+def _trace_lines(trace: JsonMapping, said_already: str) -> Iterator[str]:
     calls, model = trace["tool_calls"], one_line(str(trace["model"]), 80)
     stop = trace["stop"]
     ended = "" if stop == END else f", ended by {one_line(str(stop), 40)}"
@@ -85,7 +86,7 @@ def _trace_lines(trace: Mapping[str, Any], said_already: str) -> Iterator[str]:
         yield f"  said: {final}"
 
 
-def _call_text(call: Mapping[str, Any]) -> str:
+def _call_text(call: JsonMapping) -> str:
     args = call.get("raw") if call["args"] is None else value_text(call["args"])
     told = f"`{one_line(call['name'], 80)}` {one_line(str(args or ''), ARGS_LIMIT)}".rstrip()
     if call.get("error"):

@@ -6,7 +6,7 @@ small times vary of themselves; what came out of the cache has no time of its ow
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -15,6 +15,7 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
 
@@ -56,9 +57,9 @@ class Pair:
         change = self.after.score - self.before.score
         return change if abs(change) > _SMALL else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         """{"id", "name", "before"?, "after"?}, each side with what a comparison is about."""
-        out: dict[str, Any] = {"id": self.either.id, "name": self.either.name}
+        out: JsonDict = {"id": self.either.id, "name": self.either.name}
         for side, test in (("before", self.before), ("after", self.after)):
             if test is not None:
                 out[side] = _side(test)
@@ -66,7 +67,7 @@ class Pair:
 
 
 def _side(test: TestResult) -> dict[str, object]:
-    told: dict[str, Any] = {"verdict": test.verdict.value, "duration_ms": test.duration_ms}
+    told: JsonDict = {"verdict": test.verdict.value, "duration_ms": test.duration_ms}
     told |= {"message": test.message} if test.message is not None else {}
     told |= {"flaky": True} if test.flaky else {}
     told |= {"score": test.score} if test.score is not None else {}
@@ -115,7 +116,7 @@ class RunComparison:
             found.append(f"the first run was {one.mode}, the second {other.mode}")
         return tuple(found)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         names = "newly_failing fixed still_failing changed new gone newly_flaky slower faster scores costs"
         return {
             "before": _run_json(self.before),
@@ -131,7 +132,7 @@ def _flags(record: RunRecord) -> str:
 
 
 def _run_json(record: RunRecord) -> dict[str, object]:
-    out: dict[str, Any] = {
+    out: JsonDict = {
         "run_id": record.run_id,
         "started_at": record.started_at,
         "suite": record.suite.path,

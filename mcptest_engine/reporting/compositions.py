@@ -6,7 +6,7 @@ All text given here is one line and sanitised. Two lines are a contract with who
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.costs import GOLDEN, compositions_of
 from mcptest_engine.core.results import FailureKind, Part, Verdict
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.costs import CompositionSum, Spending
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.results import Failure, TestResult
     from mcptest_engine.core.run_record import RunRecord
 
@@ -168,7 +169,7 @@ def graph_lines(test: TestResult) -> list[str]:
     return lines + list(_unrun(trace, test.failure))
 
 
-def _unrun(trace: Mapping[str, Any], failure: Failure | None) -> Iterator[str]:
+def _unrun(trace: JsonMapping, failure: Failure | None) -> Iterator[str]:
     """The budget that was crossed, and nodes that nothing failed for: those it kept from running, and by their own `when`."""
     cap = trace["composition"].get("budget_tripped")
     is_told = failure is not None and (failure.kind is FailureKind.BUDGET or failure.texts(Part.BUDGET))
@@ -183,7 +184,7 @@ def _unrun(trace: Mapping[str, Any], failure: Failure | None) -> Iterator[str]:
             yield f"skipped by `when`: {_ids([node['id'] for node in held])}"
 
 
-def graph_failures(trace: Mapping[str, Any]) -> list[GraphFailure]:
+def graph_failures(trace: JsonMapping) -> list[GraphFailure]:
     """The nodes that failed, in order."""
     nodes = trace["nodes"]
     children: dict[str, list[str]] = {}
@@ -202,7 +203,7 @@ def graph_failures(trace: Mapping[str, Any]) -> list[GraphFailure]:
     ]
 
 
-def _args_of(node: Mapping[str, Any]) -> str | None:
+def _args_of(node: JsonMapping) -> str | None:
     """The arguments of the call that failed the node, with the item it was for; None where none was made.
 
     In a fan-out the calls that it cancelled have failed too; `item` is the one that is at fault.
@@ -219,7 +220,7 @@ def _args_of(node: Mapping[str, Any]) -> str | None:
     return one_line(facts.value_text(call["args"]), ARGS_LIMIT) + item
 
 
-def _skipped_after(failed: str, nodes: Mapping[str, Any], children: Mapping[str, list[str]]) -> Iterator[str]:
+def _skipped_after(failed: str, nodes: JsonMapping, children: Mapping[str, list[str]]) -> Iterator[str]:
     """The nodes that were skipped since `failed` failed, or since one of these was."""
     waiting, seen = [failed], {failed}
     while waiting:
@@ -230,7 +231,7 @@ def _skipped_after(failed: str, nodes: Mapping[str, Any], children: Mapping[str,
                 yield child
 
 
-def _skipped_by(node: Mapping[str, Any]) -> str | None:
+def _skipped_by(node: JsonMapping) -> str | None:
     """What a node was skipped by: "when", "parent", "budget" or "interrupted"; None for a node that was not skipped."""
     if node["status"] != "skipped" or "skipped_by" in node:
         return node.get("skipped_by")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.results import TestKind
 from mcptest_engine.reporting.facts import answer_origins
@@ -11,6 +11,7 @@ from mcptest_engine.reporting.facts import answer_origins
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
@@ -107,7 +108,7 @@ def _is_graded_by_program(test: TestResult) -> bool:
     return (test.judgement or {}).get("by") == "exec" or (failed and test.scorer != "judge")
 
 
-def _judgements(tests: Iterable[TestResult]) -> Iterator[Mapping[str, Any]]:
+def _judgements(tests: Iterable[TestResult]) -> Iterator[JsonMapping]:
     for test in tests:
         assertions = [*test.assertions, *(item for step in test.verify for item in step.assertions)]
         rows = (row.judgement for item in assertions for row in item.leaves())

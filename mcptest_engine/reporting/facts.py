@@ -7,7 +7,7 @@ words. A reporter adds the escaping of its own format.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.costs import base_id
 from mcptest_engine.core.enums import Strength, is_weak
@@ -19,6 +19,7 @@ from mcptest_engine.core.text import LONG_WAIT_MS, counted, number_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.results import AssertionResult, Failure, TestResult, VerifyResult
     from mcptest_engine.core.run_record import RunRecord, SuiteNotRun, SuiteRun
 
@@ -305,7 +306,7 @@ def failed_server(test: TestResult) -> str:
     return one_line(_server_of_failed_node(test) or test.server)
 
 
-def graph_of(test: TestResult) -> Mapping[str, Any] | None:
+def graph_of(test: TestResult) -> JsonMapping | None:
     """The trace of a composition; None for a test without one, and for an agent's, which has no nodes."""
     return test.trace if test.trace is not None and "composition" in test.trace else None
 

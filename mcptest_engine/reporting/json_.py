@@ -7,14 +7,15 @@ same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.safe_json import safe_json
 from mcptest_engine.reporting import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
 
@@ -26,13 +27,13 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
     return document(with_unchecked(record, record.to_json(streamed=True)))
 
 
-def with_unchecked(record: RunRecord, data: dict[str, Any]) -> dict[str, Any]:
+def with_unchecked(record: RunRecord, data: JsonDict) -> JsonDict:
     """The record's JSON values, with why nothing was checked where that is so."""
     unchecked = facts.unchecked_text(record)
     return {**data, "unchecked": unchecked} if unchecked else data
 
 
-def document(data: Mapping[str, Any]) -> str:
+def document(data: JsonMapping) -> str:
     """A run record's JSON values as text: one top-level key a line, servers and tests one a line."""
     members = []
     for key, value in data.items():

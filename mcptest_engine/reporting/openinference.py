@@ -23,6 +23,7 @@ from mcptest_engine.reporting import facts, hook_facts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
@@ -57,7 +58,7 @@ def render(record: RunRecord, options: RenderOptions) -> str:  # noqa: ARG001 - 
 
 
 def _span_json(span: Span, run_id: str, trace_id: str, start: datetime | None) -> dict[str, object]:
-    out: dict[str, Any] = {
+    out: JsonDict = {
         "schema_version": SCHEMA_VERSION,
         "trace_id": trace_id,
         "span_id": _hash(run_id, span.place, 16),
@@ -196,7 +197,7 @@ def _conversations(test: TestResult, place: str) -> Iterator[Span]:
 
 
 def _test_attributes(test: TestResult) -> dict[str, object]:
-    out: dict[str, Any] = {
+    out: JsonDict = {
         "mcptest.test.name": one_line(test.name),
         "mcptest.test.status": test.verdict.value,
         "mcptest.test.id": one_line(test.id),
@@ -278,7 +279,7 @@ def _node_spans(test: TestResult, place: str) -> Iterator[Span]:
 
 
 def _agent_spans(
-    trace: Mapping[str, Any],
+    trace: JsonMapping,
     place: str,
     *,
     parent: str,
@@ -369,9 +370,9 @@ def _numbered(turns: list[Mapping[str, object]], trace: Mapping[str, object]) ->
     return {at: nth + (left_out if 2 * at >= len(turns) else 0) for nth, at in enumerate(spoken, 1)}
 
 
-def _messages(side: str, turns: list[Any]) -> dict[str, Any]:
+def _messages(side: str, turns: list[Any]) -> JsonDict:
     """Turns by the names of OpenInference: roles, contents, and the calls that a model asked for."""
-    out: dict[str, Any] = {}
+    out: JsonDict = {}
     for index, turn in enumerate(turns):
         own = f"llm.{side}_messages.{index}.message"
         out[f"{own}.role"] = one_line(str(turn.get("role") or "assistant"), 100)
@@ -407,7 +408,7 @@ def _judgement_span(test: TestResult, place: str) -> Iterator[Span]:
     )
 
 
-def _tool_attributes(name: object, server: object) -> dict[str, Any]:
+def _tool_attributes(name: object, server: object) -> JsonDict:
     tool = {} if name is None else {"tool.name": _name_text(name)}
     return tool if server is None else {**tool, "mcptest.server": one_line(str(server))}
 
@@ -449,7 +450,7 @@ def _usage_attributes(tokens: float | None, cost_usd: float | None) -> dict[str,
     return total if cost_usd is None else {**total, "llm.cost.total": cost_usd}
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> JsonMapping:
     return value if isinstance(value, dict) else {}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.effects import CLASSES, UNLISTED, CallDecision
 from mcptest_engine.core.enums import Strength
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcptest_engine.core.effects import Effect
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.ledger import Turn
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord
@@ -109,7 +110,7 @@ def _expects_error(test: TestResult) -> bool:
 
 def error_text(test: TestResult) -> str:
     """What the server said in the error that it answered with."""
-    output: Mapping[str, Any] = test.output or {}
+    output: JsonMapping = test.output or {}
     error = output.get("error")
     if isinstance(error, dict):
         return one_line(str(error.get("message", "")), facts.MESSAGE_LIMIT)

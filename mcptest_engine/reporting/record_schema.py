@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
+    from mcptest_engine.core.json_types import JsonDict
+
 _FILE = Path(__file__).with_name("record.schema.json")
 _DEEPEST = 250  # levels; an output has 200 at most, and what shows one follows it by recursion
 
@@ -60,6 +62,6 @@ def _shallow() -> Validator:
 
 
 @lru_cache(maxsize=1)
-def record_schema() -> dict[str, Any]:
+def record_schema() -> JsonDict:
     """The schema as JSON values; not to be changed by the caller."""
     return cast("dict[str, Any]", json.loads(schema_text()))

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
@@ -49,7 +51,7 @@ class SarifResult:
     file: str | None = None
     line: int = 1
     member: str = "member"
-    properties: Mapping[str, Any] | None = None
+    properties: JsonMapping | None = None
     accepted_because: str | None = None
 
 

@@ -11,11 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.definition_texts import tool_name
 from mcptest_engine.safety.tool_classes import malformed_annotations
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
 
 HEURISTICS = ("purpose", "usage", "behaviour", "parameters", "concision", "completeness")
 SHORTEST = 20
@@ -127,7 +130,7 @@ class ToolQuality:
         """The mean of the six."""
         return round(sum(self.scores.values()) / len(HEURISTICS), 3)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         """The assessment as JSON: {name, score, heuristics}."""
         return {"name": self.tool, "score": self.score, "heuristics": dict(self.scores)}
 
@@ -182,7 +185,7 @@ class Quality:
             missed.append(f"critical_count {critical} > {gate.critical_count}")
         return tuple(missed)
 
-    def to_json(self, gate: Gate = DEFAULT_GATE) -> dict[str, Any]:
+    def to_json(self, gate: Gate = DEFAULT_GATE) -> JsonDict:
         """{passed, min_score, mean_score, critical_count, warning_count, gate, misses, tools, findings}."""
         misses = self.misses(gate)
         return {

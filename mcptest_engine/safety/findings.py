@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.normalizing import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from mcptest_engine.core.json_types import JsonDict
 
 LONGEST_SUMMARY = 160
 LONGEST_EXCERPT = 60
@@ -76,7 +78,7 @@ class Finding:
         return _digest(told)[:16]
 
 
-def warning_json(finding: Finding) -> dict[str, Any]:
+def warning_json(finding: Finding) -> JsonDict:
     """A finding as an entry of `warnings`."""
     return {"tool": finding.tool, "rule": finding.rule, "summary": finding.summary}
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.safety.definition_texts import tool_name
 from mcptest_engine.safety.findings import Finding, finding
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonMapping
 
 _MOST_NODES = 20_000
 _DEEPEST = 200
@@ -121,7 +124,7 @@ def _weak(node: Mapping[str, object], *, is_property: bool) -> Iterator[str]:
         yield "SCH-004"
 
 
-def _children(node: Mapping[str, Any], where: str) -> Iterator[tuple[object, str, bool]]:
+def _children(node: JsonMapping, where: str) -> Iterator[tuple[object, str, bool]]:
     properties = node.get("properties")
     if isinstance(properties, Mapping):
         yield from ((child, f"{where}.properties.{name}", True) for name, child in properties.items())

@@ -14,9 +14,12 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.lazy_patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonMapping
 
 MUTATING_WORDS = frozenset(
     ("create", "update", "set", "send", "write", "post", "put", "insert", "patch", "add", "upload")
@@ -153,7 +156,7 @@ def class_of(descriptors: Iterable[Mapping[str, object]]) -> ToolClass:
 
 def descriptors_by_name(tools: Iterable[object]) -> dict[str, tuple[Mapping[str, object], ...]]:
     """What `tools/list` sent by the name of the tool, in its order; what is no descriptor with a name is left out."""
-    found: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    found: dict[str, tuple[JsonMapping, ...]] = {}
     for tool in tools:
         if isinstance(tool, Mapping) and isinstance(name := tool.get("name"), str):
             found[name] = (*found.get(name, ()), tool)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.definition_texts import Text, argument_names, texts_of_entry, texts_of_tool, tool_name
@@ -18,6 +18,9 @@ from mcptest_engine.safety.findings import Finding, Level, finding
 from mcptest_engine.safety.poisoning import Judge
 from mcptest_engine.safety.schema_lint import lint_names, lint_tool
 from mcptest_engine.safety.tool_classes import ToolClass, classify_name
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonMapping
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECTION = re.compile(
@@ -46,9 +49,9 @@ _SPOKEN_OF = re.compile(r"\b[Tt]he [`'\"]([A-Za-z_]\w{0,60})[`'\"] (?:parameter|
 class Surface:
     """What one server shows a model; entries as it sent them."""
 
-    tools: tuple[Mapping[str, Any], ...] = ()
-    prompts: tuple[Mapping[str, Any], ...] = ()
-    resources: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[JsonMapping, ...] = ()
+    prompts: tuple[JsonMapping, ...] = ()
+    resources: tuple[JsonMapping, ...] = ()
     templates: tuple[Mapping[str, object], ...] = ()
     instructions: str | None = None
 

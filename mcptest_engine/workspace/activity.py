@@ -17,9 +17,10 @@ from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.workspace.workspace import Workspace
 
-    Row = dict[str, Any]
+    Row = JsonDict
 
 NEWEST = 300
 """How many of the newest files of each folder are looked at, unless somebody asks for more."""

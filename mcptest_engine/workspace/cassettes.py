@@ -19,7 +19,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import McptestError, UsageError, did_you_mean
 from mcptest_engine.core.safe_json import load_json
@@ -30,6 +30,7 @@ from mcptest_engine.workspace.files import list_files, make_directory, read_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.workspace.workspace import Workspace
 
 SCHEMA_VERSION = "mcptest.cassette/v1"
@@ -93,7 +94,7 @@ def write_cassette(path: Path, cassette: Mapping[str, object], workspace: Worksp
         raise McptestError(f"cannot {doing}: {wrong}") from wrong
 
 
-def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
+def load_cassette(workspace: Workspace, name: str) -> JsonDict:
     """The cassette of this name. Raises: UsageError when there is none, or it is none."""
     path = cassette_path(workspace, name)
     if not os.path.lexists(path):
@@ -103,7 +104,7 @@ def load_cassette(workspace: Workspace, name: str) -> dict[str, Any]:
     return read_cassette(path)
 
 
-def open_cassette(workspace: Workspace, named: str) -> dict[str, Any]:
+def open_cassette(workspace: Workspace, named: str) -> JsonDict:
     """The cassette of this name, or in this file. Raises: UsageError when there is none, or it is none."""
     path = Path(named)
     return (
@@ -113,7 +114,7 @@ def open_cassette(workspace: Workspace, named: str) -> dict[str, Any]:
     )
 
 
-def read_cassette(path: Path) -> dict[str, Any]:
+def read_cassette(path: Path) -> JsonDict:
     """The cassette in this file. Raises: UsageError for anything else."""
     try:
         told = load_json(read_named_file(path))

@@ -12,7 +12,7 @@ import contextlib
 import json
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import McptestError
 from mcptest_engine.core.text import time_shown
@@ -20,15 +20,17 @@ from mcptest_engine.workspace.atomic import write_atomic
 from mcptest_engine.workspace.files import make_directory, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
 
 SCHEMA_VERSION = "mcptest.catalog/v1"
 LARGEST = 4 * 1024 * 1024
 READ_AT = "read_at"
 
 
-def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catalog: Mapping[str, Any]) -> bool:
+def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catalog: JsonMapping) -> bool:
     """Write what a server of the suite at the path `suite` lists. `target` is its command or URL; False where it could not be.
 
     Lists that `catalog` does not have stay as they are remembered of the same target: a run reads but those that it needs.
@@ -51,7 +53,7 @@ def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catal
     return False
 
 
-def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str]]) -> dict[str, JsonDict]:
     """What is remembered of the servers of a suite, given as (name, target); `read_at` is a time of the day, or a date too."""
     found = {}
     for server, target in servers:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.workspace.cassettes import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.workspace.workspace import Workspace
 
 
@@ -63,7 +64,7 @@ def frozen_path(workspace: Workspace, suite: str) -> Path:
 class Frozen(NamedTuple):
     """The results that a file holds, and what stands in them for secrets."""
 
-    kept: dict[NodeKey, dict[CallKey, dict[str, Any]]]
+    kept: dict[NodeKey, dict[CallKey, JsonDict]]
     stand_ins: list[dict[str, str]]
 
 
@@ -71,7 +72,7 @@ def load_frozen(path: Path) -> Frozen:
     """What is stored in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
     if not os.path.lexists(path):
         return Frozen({}, [])
-    kept: dict[NodeKey, dict[CallKey, dict[str, Any]]] = {}
+    kept: dict[NodeKey, dict[CallKey, JsonDict]] = {}
     document = read_cassette(path)
     entries = document.get("nodes")
     if not isinstance(entries, list):
@@ -97,7 +98,7 @@ def save_frozen(
 ) -> None:
     """Write all of it, over what was there. Raises: McptestError when the disk refuses it."""
     entries = [entry for _, calls in sorted(kept.items(), key=_place) for entry in calls.values()]
-    document: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "name": path.stem, **head, "servers": {}}
+    document: JsonDict = {"schema_version": SCHEMA_VERSION, "name": path.stem, **head, "servers": {}}
     if stand_ins:
         document["stand_ins"] = list(stand_ins)
     document["nodes"] = entries

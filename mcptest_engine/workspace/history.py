@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.workspace.files import file_state, open_file
@@ -17,6 +17,7 @@ from mcptest_engine.workspace.files import file_state, open_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -41,10 +42,10 @@ class Past(NamedTuple):
     verdict: str
     duration_ms: float
     message: str | None = None
-    behind: Mapping[str, Any] | None = None
+    behind: JsonMapping | None = None
     deferred: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         return {name: member for name, member in self._asdict().items() if member is not None}
 
 

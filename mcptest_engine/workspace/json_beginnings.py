@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.workspace.files import open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcptest_engine.core.json_types import JsonDict
 
 FIRST_BYTES = 16 * 1024
 MOST_BYTES = 4 * 1024 * 1024
@@ -21,7 +23,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
-def head_of(path: Path, until: str) -> dict[str, Any] | None:
+def head_of(path: Path, until: str) -> JsonDict | None:
     """The members of the object in a file that stand before `until`, or all of them; None for what is no such file."""
     try:
         with open_file(path) as file:
@@ -34,7 +36,7 @@ def head_of(path: Path, until: str) -> dict[str, Any] | None:
         return None
 
 
-def _members(data: bytes, until: str) -> dict[str, Any] | None:
+def _members(data: bytes, until: str) -> JsonDict | None:
     """None when the text ends, or goes wrong, before `until`."""
     text = data.decode("utf-8", "replace")
     return _at_once(text, until) or _one_by_one(text, until)
@@ -58,7 +60,7 @@ def _at_once(text: str, until: str) -> dict[str, object] | None:
 
 
 def _one_by_one(text: str, until: str) -> dict[str, object] | None:
-    found: dict[str, Any] = {}
+    found: JsonDict = {}
     try:
         at = _past(text, _after(text, 0), "{")
         if text[at] == "}":

@@ -18,9 +18,9 @@ from mcptest_engine.workspace.json_text import to_json_bytes
 from mcptest_engine.workspace.ulid import is_ulid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.workspace.workspace import Workspace
 
 _LARGEST = 16 * 1024 * 1024
@@ -44,7 +44,7 @@ class StoredProposal:
     suite: str
     block: str
     test_name: str
-    test: Mapping[str, Any] | None = None
+    test: JsonMapping | None = None
     expect: Any = None
     text: str = ""
     why: str = ""

@@ -18,7 +18,7 @@ import json
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine import __version__
 from mcptest_engine.core.lazy_patterns import lazy_pattern
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.workspace.workspace import Workspace
 
 SCHEMAS = {"results": "mcptest.result/v1", "verdicts": "mcptest.verdict/v1", "models": "mcptest.model/v2"}
@@ -82,7 +83,7 @@ class ResultCache:
         self._make_parent = make_parent
         self._has_folder = False
 
-    def get(self, key: str) -> dict[str, Any] | None:
+    def get(self, key: str) -> JsonDict | None:
         """The result stored under `key`, None when there is none that can be read."""
         path = self.folder / f"{key}.json"
         try:

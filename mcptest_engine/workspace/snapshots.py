@@ -6,7 +6,7 @@ the person at this machine and not for the repository.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import UsageError
 from mcptest_engine.workspace.files import make_directory, read_file, remove_file
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     import yaml
 
+    from mcptest_engine.core.json_types import JsonDict
+
 _HEADER = "# Accepted by people, compared by the snapshot matcher. Commit this file.\n"
 _PENDING_HEADER = "# Changes seen that nobody has accepted yet. Do not commit this file.\n"
 
@@ -26,7 +28,7 @@ def pending_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.pending.yml")
 
 
-def read_snapshots(path: Path) -> dict[str, Any]:
+def read_snapshots(path: Path) -> JsonDict:
     """Names and values; empty when there is no such file. Raises: UsageError for one that cannot be read."""
     try:
         text = read_file(path).decode()

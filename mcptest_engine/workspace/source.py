@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcptest_engine.core.json_types import JsonDict
 
 PATIENCE_SECONDS = 0.5
 UNKNOWN = {"repo": None, "branch": None, "commit": None, "dirty": None}
@@ -25,7 +27,7 @@ class Source:
 
     def __init__(self, root: Path) -> None:
         self._process: subprocess.Popen[str] | None = None
-        self._state: dict[str, Any] | None = None
+        self._state: JsonDict | None = None
         self.programs: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], dict[str, str]]] = {}
         self._top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
         self._path = root.relative_to(self._top).as_posix()

@@ -27,7 +27,7 @@ from collections import defaultdict
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import McptestError, RecordError
 from mcptest_engine.core.safe_json import load_json
@@ -48,6 +48,8 @@ from mcptest_engine.workspace.ulid import is_ulid, newest_first, ulid_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from mcptest_engine.core.json_types import JsonDict
 
 SUITE_FILES = ("mcptest.yaml", "mcptest.yml")
 KEEP_RUNS = 1_000
@@ -118,7 +120,7 @@ class Workspace:
         marks = (*SUITE_FILES, ".git")
         return self.root != start and not any(os.path.exists(self.root / mark) for mark in marks)  # noqa: PTH110
 
-    def save_run(self, record_json: dict[str, Any], *, is_last: bool = True) -> Path:
+    def save_run(self, record_json: JsonDict, *, is_last: bool = True) -> Path:
         """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
 
         An iterator may stand where the record has an array, so that its items need not all be there at once. One that is not
@@ -209,7 +211,7 @@ class Workspace:
                     notes.append(f"{name} is not a run record: {wrong.strerror}")
         return path, notes
 
-    def load_run(self, id_or_path: str | Path) -> dict[str, Any]:
+    def load_run(self, id_or_path: str | Path) -> JsonDict:
         """A record as JSON values, by the run's id (in any case) or by the path of its file.
 
         Raises: RecordError when it is missing, cannot be read, or is not a JSON object.
@@ -268,7 +270,7 @@ class Workspace:
         finally:
             self._remembered = None
 
-    def _runs_of(self, suite_path: str, most_bytes: int | None = None) -> Iterator[dict[str, Any]]:
+    def _runs_of(self, suite_path: str, most_bytes: int | None = None) -> Iterator[JsonDict]:
         """The records of the suite, newest first; together of `most_bytes`. Damaged records are passed by."""
         left = most_bytes
         for path in self.run_files_of(suite_path):

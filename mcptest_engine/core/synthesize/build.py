@@ -9,7 +9,7 @@ the whole value then says where to decide otherwise.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mcptest_engine.core.synthesize.conjunctions import (
     DEPENDING,
@@ -34,10 +34,11 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from mcptest_engine.core.json_types import Json, JsonDict
     from mcptest_engine.core.schema_document import Document
 
     Path = tuple[str | int, ...]
-    Conjunction = list[dict[str, Any]]
+    Conjunction = list[JsonDict]
 
 T = TypeVar("T")
 
@@ -101,7 +102,7 @@ class Attempt:
         self._open: list[int] = []  # the schemas of the places around this one, to see recursion
         self._kept: list[object] = []  # made-up schemas, alive as long as their `id` is used
 
-    def build(self, schemas: Sequence[object], path: Path = (), *, nth: int = 0) -> Any:
+    def build(self, schemas: Sequence[object], path: Path = (), *, nth: int = 0) -> Json:
         """A value for all of `schemas` at once; `nth` asks for different ones where an array must not repeat itself."""
         self._fuel.burn(_STEPS_A_VALUE)
         if len(path) > DEEPEST:
@@ -150,7 +151,7 @@ class Attempt:
                 waiting += self._applied(schema, path)
 
     def _applied(self, schema: dict[str, object], path: Path) -> list[object]:
-        more: list[Any] = []
+        more: list[Json] = []
         every = schema.get("allOf", schema.get("extends"))
         if isinstance(every, list):
             more += every
@@ -187,7 +188,7 @@ class Attempt:
             return sorted(usable, key=self._cost)
         return sorted(usable, key=lambda branch: isinstance(branch, dict) and branch.get("type") == "null")
 
-    def _targets(self, schema: object) -> list[Any]:
+    def _targets(self, schema: object) -> list[Json]:
         if isinstance(schema, dict):
             return [schema, *(self._document.references(schema) if "$ref" in schema else ())]
         return []
@@ -217,7 +218,7 @@ class Attempt:
 
     # The value at a place
 
-    def _value(self, schemas: Conjunction, path: Path, nth: int) -> Any:
+    def _value(self, schemas: Conjunction, path: Path, nth: int) -> Json:
         self._fuel.burn()
         allowed = allowed_values(schemas)
         kinds = kinds_of(schemas)

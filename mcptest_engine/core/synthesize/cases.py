@@ -6,7 +6,7 @@ not turn out as meant is dropped, so that no case claims what the schema does no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.schema_weight import too_heavy
 from mcptest_engine.core.synthesize.build import Attempt, DeadEnd, Exhausted, Fuel
@@ -25,10 +25,11 @@ from mcptest_engine.core.synthesize.values import ArgumentCase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.core.synthesize.values import Synthesis
 
     Found = tuple[object, tuple[str, ...]]  # a value, and what was guessed in it
-    Facets = list[dict[str, Any]]
+    Facets = list[JsonDict]
 
 MOST_CASES = 30  # of one tool
 _MOST_ARGUMENTS = 200  # of one tool that are varied
@@ -240,7 +241,7 @@ def all_probes(cases: Cases) -> tuple[ArgumentCase, ...]:
     return (*edges[:room], *violations[: MOST_CASES - len(edges[:room])])
 
 
-def _below(guess: str, given: dict[str, Any]) -> bool:
+def _below(guess: str, given: JsonDict) -> bool:
     from mcptest_engine.core.text import pointer
 
     return any(guess.startswith(f"{pointer((name,))}/") for name in given)

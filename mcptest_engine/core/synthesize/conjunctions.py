@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.synthesize.negation import TYPES
 from mcptest_engine.core.synthesize.numbers import is_number
@@ -11,7 +11,9 @@ from mcptest_engine.core.synthesize.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Conjunction = list[dict[str, Any]]
+    from mcptest_engine.core.json_types import Json, JsonDict
+
+    Conjunction = list[JsonDict]
 
 DEPENDING = frozenset({"dependentRequired", "dependencies", "dependentSchemas"})
 _KEYWORDS_OF = {
@@ -59,7 +61,7 @@ def type_of(value: object) -> str:
             return "object"
 
 
-def allowed_values(schemas: Conjunction) -> list[Any] | None:
+def allowed_values(schemas: Conjunction) -> list[Json] | None:
     lists = [[schema["const"]] for schema in schemas if "const" in schema]
     lists += [schema["enum"] for schema in schemas if isinstance(schema.get("enum"), list)]
     if not lists:
@@ -71,7 +73,7 @@ def allowed_values(schemas: Conjunction) -> list[Any] | None:
     return first
 
 
-def author_values(schemas: Conjunction) -> list[Any]:
+def author_values(schemas: Conjunction) -> list[Json]:
     """What the author offers: defaults before examples."""
     defaults = [schema["default"] for schema in schemas if "default" in schema]
     examples = [
@@ -115,12 +117,12 @@ def count_of(schema: dict[str, object], keyword: str, otherwise: int) -> int:
     return int(value) if is_number(value) else otherwise
 
 
-def members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
+def members(schema: JsonDict, keyword: str) -> JsonDict:
     members = schema.get(keyword)
     return members if isinstance(members, dict) else {}
 
 
-def required(schema: dict[str, Any]) -> list[str]:
+def required(schema: JsonDict) -> list[str]:
     names = schema.get("required")
     if isinstance(names, list):
         return [name for name in names if isinstance(name, str)]

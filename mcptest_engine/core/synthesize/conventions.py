@@ -7,10 +7,12 @@ current directory.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from mcptest_engine.core.json_types import JsonDict
 
 _READ = 2_000  # characters of a description
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -132,7 +134,7 @@ _NUMBERS: tuple[tuple[frozenset[str], float], ...] = tuple(
 )
 
 
-def likely_texts(name: str, schemas: Iterable[dict[str, Any]]) -> list[str]:
+def likely_texts(name: str, schemas: Iterable[JsonDict]) -> list[str]:
     """Texts for an argument of this name, the likeliest first."""
     told = [schema["description"][:_READ] for schema in schemas if isinstance(schema.get("description"), str)]
     texts = [found[1].strip() for text in told if (found := _EXAMPLE.search(text))]
@@ -149,7 +151,7 @@ def likely_texts(name: str, schemas: Iterable[dict[str, Any]]) -> list[str]:
     return [*texts, "hello", "test"]
 
 
-def likely_numbers(name: str, schemas: Iterable[dict[str, Any]] = ()) -> list[float]:
+def likely_numbers(name: str, schemas: Iterable[JsonDict] = ()) -> list[float]:
     """Numbers for an argument of this name, the likeliest first."""
     told = [schema["description"][:_READ] for schema in schemas if isinstance(schema.get("description"), str)]
     numbers = [float(found[1]) for text in told if (found := _NUMBER_EXAMPLE.search(text))]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.values import dataclass
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +18,7 @@ class Synthesis:
     or its JSON Pointer when it lies deeper ("/filter/name"); "" is the value itself.
     """
 
-    value: Any
+    value: Json
     guessed: tuple[str, ...] = ()
     problem: str | None = None
 
@@ -28,6 +31,6 @@ class ArgumentCase:
     """
 
     name: str
-    arguments: Any
+    arguments: Json
     valid: bool
     guessed: tuple[str, ...] = ()

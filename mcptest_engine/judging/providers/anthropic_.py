@@ -6,7 +6,7 @@ Importing the SDK takes seconds, so this module is imported in a thread before t
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anthropic
 import anthropic.resources.messages  # else imported by the first request, on the event loop
@@ -30,6 +30,7 @@ from mcptest_engine.judging.providers.wire import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.judging.providers.setup import Endpoint
     from mcptest_engine.judging.providers.values import ModelRequest, Turn
     from mcptest_engine.judging.providers.wire import ProviderErrors
@@ -124,7 +125,7 @@ class _Answer:
             case "message_stop":
                 self.whole = True
 
-    def start(self, index: int, block: dict[str, Any]) -> None:
+    def start(self, index: int, block: JsonDict) -> None:
         self._blocks[index] = dict(block)
         self._pieces[index] = [text] if isinstance(text := block.get("text"), str) else []
         self._grow(sum(map(len, self._pieces[index])))
@@ -180,7 +181,7 @@ class _Answer:
         )
 
 
-def _read_answer(told: dict[str, Any], errors: ProviderErrors) -> _Answer:
+def _read_answer(told: JsonDict, errors: ProviderErrors) -> _Answer:
     """An answer that came in one piece, from an endpoint that does not stream."""
     if isinstance(told.get("error"), dict):
         raise errors.of_status(200, told, {})
@@ -203,7 +204,7 @@ def _tokens_in(usage: Mapping[str, object]) -> int | None:
 
 
 def _params(request: ModelRequest, names: ToolNames, without: frozenset[str]) -> dict[str, object]:
-    params: dict[str, Any] = {
+    params: JsonDict = {
         "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": [_message(turn, names) for turn in request.turns],
@@ -239,7 +240,7 @@ def _strict(schema: Mapping[str, object]) -> dict[str, object] | None:
 
 
 def _message(turn: Turn, names: ToolNames) -> dict[str, object]:
-    blocks: list[dict[str, Any]] = [dict(block) for block in turn.thinking]
+    blocks: list[JsonDict] = [dict(block) for block in turn.thinking]
     blocks += [
         {
             "type": "tool_result",

@@ -13,15 +13,14 @@ from mcptest_engine import __version__
 from mcptest_engine.judging.providers.values import ModelReply, ToolUse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.judging.providers.values import ModelRequest, Turn
 
 _FRAME_TOKENS = 1_000
 """What a provider puts around a question: the marks of turns, its own words about tools and the form of the answer."""
 
 
-def request_document(request: ModelRequest) -> dict[str, Any]:
+def request_document(request: ModelRequest) -> JsonDict:
     """All of a question that its answer may hang on; what is not there is left out. How long it may take is none of it."""
     ids: dict[str, str] = {}
     told = {
@@ -55,7 +54,7 @@ def request_key(request: ModelRequest, base: str) -> str:
 
 def answer_document(reply: ModelReply) -> dict[str, object]:
     """An answer to be kept."""
-    told: dict[str, Any] = {
+    told: JsonDict = {
         "text": reply.text,
         "stop": reply.stop,
         "tokens_in": reply.tokens_in,
@@ -69,7 +68,7 @@ def answer_document(reply: ModelReply) -> dict[str, object]:
     return told
 
 
-def answer_from(told: Mapping[str, Any], *, model: str, duration_ms: float) -> ModelReply:
+def answer_from(told: JsonMapping, *, model: str, duration_ms: float) -> ModelReply:
     """The answer that was kept. Raises: ValueError for what is none."""
     try:
         cost = told["cost_usd"]
@@ -99,7 +98,7 @@ def _of(kind: type[Any], value: object) -> Any:
 
 
 def _turn(turn: Turn, ids: dict[str, str]) -> dict[str, object]:
-    told: dict[str, Any] = {"role": turn.role.value}
+    told: JsonDict = {"role": turn.role.value}
     if turn.text:
         told["text"] = turn.text
     if turn.uses:
@@ -117,5 +116,5 @@ def _turn(turn: Turn, ids: dict[str, str]) -> dict[str, object]:
 
 
 def _use(use: ToolUse, number: str) -> dict[str, object]:
-    told: dict[str, Any] = {"id": number, "name": use.name}
+    told: JsonDict = {"id": number, "name": use.name}
     return {**told, "raw": use.raw} if use.args is None else {**told, "args": dict(use.args)}

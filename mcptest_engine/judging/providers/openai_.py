@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx2
 import openai
@@ -33,6 +33,7 @@ from mcptest_engine.judging.providers.wire import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.judging.providers.setup import Endpoint
     from mcptest_engine.judging.providers.values import ModelRequest, Turn
     from mcptest_engine.judging.providers.wire import ProviderErrors
@@ -217,7 +218,7 @@ def _params(request: ModelRequest, names: ToolNames, without: frozenset[str], *,
     in_words = request.schema if "schema" in without else None
     system = with_schema_instruction(request.system, in_words)
     messages = [message for turn in request.turns for message in _messages(turn, names)]
-    params: dict[str, Any] = {
+    params: JsonDict = {
         "model": request.model,
         "messages": ([{"role": "system", "content": system}] if system else []) + messages,
         limit: request.max_tokens,
@@ -260,7 +261,7 @@ def _is_strict(schema: object) -> bool:
     return all(_is_strict(part) for part in schema) if isinstance(schema, list) else True
 
 
-def _messages(turn: Turn, names: ToolNames) -> Iterator[dict[str, Any]]:
+def _messages(turn: Turn, names: ToolNames) -> Iterator[JsonDict]:
     for answer in turn.answers:
         yield {"role": "tool", "tool_call_id": answer.id, "content": answer.text}
     if turn.role is Role.ASSISTANT:

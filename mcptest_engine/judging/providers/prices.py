@@ -8,10 +8,12 @@ that day is left out too (gpt-5.6-sol: what it costs after the offer was announc
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 LISTED_ON = "2026-11-10"
 _MILLION = 1_000_000
@@ -84,7 +86,7 @@ PRICES: Mapping[str, Price] = {
 class PriceList:
     """The prices that count in a run. `own` is a suite's: {id or prefix*: {input_usd_per_mtok, output_usd_per_mtok}}."""
 
-    def __init__(self, own: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(self, own: Mapping[str, JsonMapping] | None = None) -> None:
         self._own = {
             name: Price(price["input_usd_per_mtok"], price["output_usd_per_mtok"])
             for name, price in (own or {}).items()

@@ -18,6 +18,7 @@ from mcptest_engine.workspace.result_cache import open_cache
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.judging.providers.values import ModelReply, ModelRequest
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -84,7 +85,7 @@ class Recording:
             asked["tools"] = self._tools.setdefault(_text(asked["tools"]), str(len(self._tools) + 1))
         self._exchanges.append({"request": asked, "answer": answer, "duration_ms": round(reply.duration_ms, 3)})
 
-    def section(self) -> dict[str, Any] | None:
+    def section(self) -> JsonDict | None:
         """What stands under `models` in a cassette; None where no model was asked."""
         if not self._exchanges:
             return None
@@ -95,14 +96,14 @@ class Recording:
 class Replay:
     """Answers from a cassette. Each is given once, in the order of those to equal questions; nobody is asked."""
 
-    def __init__(self, section: Mapping[str, Any] | None, *, name: str, redact: Redact) -> None:
+    def __init__(self, section: JsonMapping | None, *, name: str, redact: Redact) -> None:
         self._name, self._redact = name, redact
         self._there = section is not None
         self._chosen: Mapping[str, str] = {} if section is None else section.get("chosen", {})
         exchanges = [] if section is None else section["exchanges"]
         tools = {} if section is None else section.get("tools", {})
         self._questions = [_Question(_with_tools(exchange["request"], tools)) for exchange in exchanges]
-        self._waiting: dict[str, list[Mapping[str, Any]]] = {}
+        self._waiting: dict[str, list[JsonMapping]] = {}
         for question, exchange in zip(self._questions, exchanges, strict=True):
             self._waiting.setdefault(question.key, []).append(exchange)
         for found in self._waiting.values():
@@ -150,7 +151,7 @@ class _Question:
     """A question as it is compared: without what changes from run to run by its nature."""
 
     def __init__(self, told: Mapping[str, object]) -> None:
-        self.told: Mapping[str, Any] = normalised(dict(told))
+        self.told: JsonMapping = normalised(dict(told))
         self.key = _text(self.told)
         self.model = str(self.told.get("model"))
         self._turns: list[str] = [_text(turn) for turn in self.told.get("turns", ())]
@@ -205,7 +206,7 @@ def _with_tools(request: Mapping[str, object], tools: Mapping[str, object]) -> M
     return {**request, "tools": tools.get(offered, [])} if isinstance(offered, str) else request
 
 
-def _said(turn: Mapping[str, Any]) -> str:
+def _said(turn: JsonMapping) -> str:
     parts = [turn.get("text", "")]
     parts += [f"{use['name']}({_text(use.get('args', use.get('raw')))})" for use in turn.get("uses", ())]
     parts += [answer.get("text", "") for answer in turn.get("answers", ())]
@@ -229,7 +230,7 @@ def _apart(one: str, two: str) -> int:
     return max(len(one), len(two)) - start - end
 
 
-def _tools_changed(recorded: Iterable[Mapping[str, Any]], asked: Iterable[Mapping[str, Any]]) -> str:
+def _tools_changed(recorded: Iterable[JsonMapping], asked: Iterable[JsonMapping]) -> str:
     ours = {tool["name"]: _text(tool) for tool in recorded}
     theirs = {tool["name"]: _text(tool) for tool in asked}
     told = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mcptest_engine.core.errors import McptestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_TIMEOUT_SECONDS = 120.0
@@ -72,7 +74,7 @@ class ModelRequest(NamedTuple):
     turns: tuple[Turn, ...]
     system: str | None = None
     tools: tuple[ToolOffer, ...] = ()
-    schema: Mapping[str, Any] | None = None
+    schema: JsonMapping | None = None
     max_tokens: int = DEFAULT_MAX_TOKENS
     temperature: float | None = None
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS

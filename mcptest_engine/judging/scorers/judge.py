@@ -8,7 +8,7 @@ is none.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcptest_engine.core.clipping import show_text
 from mcptest_engine.core.costs import added_up, sum_costs
@@ -33,6 +33,7 @@ from mcptest_engine.judging.scoring import exact
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.judging.providers.values import ModelReply, Models
     from mcptest_engine.judging.scorers.juries import Jury, Seat
 
@@ -88,11 +89,11 @@ class Judgement(NamedTuple):
     model: str
     input: str
     output: str
-    criteria: tuple[Mapping[str, Any], ...] = ()
-    path: tuple[Mapping[str, Any], ...] = ()
-    jury: tuple[Mapping[str, Any], ...] = ()
-    findings: tuple[Mapping[str, Any], ...] = ()
-    models: tuple[Mapping[str, Any], ...] = ()
+    criteria: tuple[JsonMapping, ...] = ()
+    path: tuple[JsonMapping, ...] = ()
+    jury: tuple[JsonMapping, ...] = ()
+    findings: tuple[JsonMapping, ...] = ()
+    models: tuple[JsonMapping, ...] = ()
     kept: bool = False
 
     @property
@@ -103,8 +104,8 @@ class Judgement(NamedTuple):
         scored = f"score {rubrics.score_text(self.score, self.threshold)}"
         return f"{scored}: {self.reasoning}" if self.reasoning else scored
 
-    def to_json(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"by": NAME, "verdict": self.verdict.value, "score": self.score}
+    def to_json(self) -> JsonDict:
+        out: JsonDict = {"by": NAME, "verdict": self.verdict.value, "score": self.score}
         out["threshold"] = self.threshold
         out["reasoning"] = self.reasoning
         out["input"], out["output"] = self.input, self.output
@@ -192,8 +193,8 @@ class _Opinion(NamedTuple):
     score: float
     reasoning: str
     criteria: tuple[Grade, ...] = ()
-    path: tuple[Mapping[str, Any], ...] = ()
-    findings: tuple[Mapping[str, Any], ...] = ()
+    path: tuple[JsonMapping, ...] = ()
+    findings: tuple[JsonMapping, ...] = ()
 
 
 class _Grading:
@@ -357,7 +358,7 @@ async def _walked(grading: _Grading, variant: str, *, exchanged: bool) -> _Opini
     """The way through a tree, a question at a time."""
     place = grading.rubric.tree
     assert place is not None
-    path: list[Mapping[str, Any]] = []
+    path: list[JsonMapping] = []
     while not isinstance(place, Leaf):
         found = await grading.answer(
             prompts.of_question(place.ask),

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.clipping import kind_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcptest_engine.core.json_types import JsonDict
 
 READ_LIMIT = 200_000
 REASONING_LIMIT = 2_000
@@ -32,7 +34,7 @@ class Grade(NamedTuple):
 
     score: float
     reasoning: str
-    findings: tuple[dict[str, Any], ...] = ()
+    findings: tuple[JsonDict, ...] = ()
 
 
 def read_score(text: str) -> Grade:

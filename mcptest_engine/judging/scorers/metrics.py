@@ -17,6 +17,8 @@ from mcptest_engine.judging.scorers.judge import Graded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
+
 RUBRIC = "rubric"
 MOST_CALLS = 60
 VALUE_LIMIT = 2_000
@@ -105,7 +107,7 @@ def graded_of(metric: str, trace: Mapping[str, object], task: str) -> Graded:
     )
 
 
-def is_judgeable(trace: Mapping[str, Any] | None) -> bool:
+def is_judgeable(trace: JsonMapping | None) -> bool:
     """Whether anything came to pass that could be judged."""
     if trace is None:
         return False
@@ -114,7 +116,7 @@ def is_judgeable(trace: Mapping[str, Any] | None) -> bool:
     return bool(trace.get("tool_calls") or trace.get("final_response"))
 
 
-def _agent_calls(trace: Mapping[str, Any]) -> Iterator[_Call]:
+def _agent_calls(trace: JsonMapping) -> Iterator[_Call]:
     for call in trace.get("tool_calls", ()):
         name = one_line(str(call.get("name")))
         server = f" (server {call['server']})" if call.get("server") else ""
@@ -131,7 +133,7 @@ def _agent_calls(trace: Mapping[str, Any]) -> Iterator[_Call]:
         yield _Call(name, "\n".join(lines))
 
 
-def _node_calls(trace: Mapping[str, Any]) -> Iterator[_Call]:
+def _node_calls(trace: JsonMapping) -> Iterator[_Call]:
     nodes = trace["nodes"]
     order = [*trace.get("composition", {}).get("order", ())]
     for node_id in [*order, *(name for name in nodes if name not in order)]:
@@ -150,7 +152,7 @@ def _node_calls(trace: Mapping[str, Any]) -> Iterator[_Call]:
             yield _Call(tool, "\n".join(lines))
 
 
-def _task(trace: Mapping[str, Any]) -> str:
+def _task(trace: JsonMapping) -> str:
     """What an agent was asked, as its conversation has it."""
     turns = trace.get("conversation", {}).get("turns", ())
     return next((str(turn.get("content", "")) for turn in turns if turn.get("role") == "user"), "")

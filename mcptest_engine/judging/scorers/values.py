@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import McptestError
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcptest_engine.core.enums import Verdict
+    from mcptest_engine.core.json_types import JsonDict
 
 EXEC = "exec"
 DEFAULT_TIMEOUT_MS = 30_000
@@ -40,7 +41,7 @@ class ScorerVerdict(NamedTuple):
     score: float | None
     reasoning: str
     cost_usd: float
-    extra: Mapping[str, Any] = {}
+    extra: Mapping[str, object] = {}
 
 
 class ScorerFault(StrEnum):
@@ -67,7 +68,7 @@ class ScorerError(McptestError):
         self.fault = fault
         self.stderr_tail = stderr_tail
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         """As the record has it in `failure.scorer_error`."""
         return {
             "scorer": self.scorer,

@@ -6,7 +6,7 @@ See docs/how-to/audit-an-agent.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 from mcptest_engine.reporting import facts, overview
@@ -26,6 +26,7 @@ from mcptest_engine.reporting.html.markup import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.core.run_record import RunRecord, ServerRecord
 
 
@@ -136,7 +137,7 @@ def _totals(record: RunRecord) -> str:
     return f"{total.total:,}: " + ", ".join(f"{count:,} {word}" for count, word in parts)
 
 
-def _requester(asked: Mapping[str, Any]) -> str:
+def _requester(asked: JsonMapping) -> str:
     client = asked.get("client") or {}
     name = " ".join(str(client[key]) for key in ("name", "version") if client.get(key))
     return name_text(f"{asked.get('via', 'unknown')}, {name or 'by a client that did not name itself'}")

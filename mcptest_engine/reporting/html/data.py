@@ -6,7 +6,7 @@ fit, each with a note of how long it was. The run record has them whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.sanitise import one_line
@@ -20,6 +20,7 @@ from mcptest_engine.reporting.repro import repro_line
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import HookResult, RunRecord
     from mcptest_engine.reporting.registry import RenderOptions
@@ -38,7 +39,7 @@ def columns(record: RunRecord, slugs: Mapping[str, str]) -> dict[str, object]:
         return words.setdefault(word, len(words))
 
     tests = record.tests
-    out: dict[str, Any] = {
+    out: JsonDict = {
         "slug": [slugs[test.id] for test in tests],
         "name": [name_text(test.name) for test in tests],
         "note": [note_of(test) for test in tests],
@@ -74,7 +75,7 @@ class Details(NamedTuple):
 
     lines: str
     values: Values
-    tests: tuple[Mapping[str, Any], ...] | None
+    tests: tuple[JsonMapping, ...] | None
 
 
 def all_details(record: RunRecord, options: RenderOptions, slugs: Mapping[str, str]) -> Details:
@@ -84,7 +85,7 @@ def all_details(record: RunRecord, options: RenderOptions, slugs: Mapping[str, s
         if hook.test is not None:
             around.setdefault(hook.test, []).append(hook)
     values = Values()
-    tests: list[Mapping[str, Any]] | None = []
+    tests: list[JsonMapping] | None = []
     lines, size = [], 0
     doubts = doubts_by_test(record, slugs)
     for test in record.tests:
@@ -108,7 +109,7 @@ def _details(
     hooks: Sequence[HookResult],
     doubts: Sequence[str],
     options: RenderOptions,
-) -> tuple[Mapping[str, Any], str]:
+) -> tuple[JsonMapping, str]:
     repro = repro_line(record, test, options) if test.verdict in {Verdict.FAIL, Verdict.INCONCLUSIVE} else None
     details = details_of(test.to_json(), values, hooks=[hook.to_json() for hook in hooks], repro=repro)
     if doubts:

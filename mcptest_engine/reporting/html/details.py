@@ -8,11 +8,12 @@ are read leniently: a member that is not there, or is something else, is left ou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcptest_engine.core.json_types import Json, JsonDict, JsonMapping
     from mcptest_engine.reporting.html.values import Values
 
 _PLAIN = (
@@ -45,8 +46,8 @@ _CONVERSED = frozenset({"conversation", "tool_calls", "tool_names", "final_respo
 
 
 def details_of(
-    data: Mapping[str, Any], values: Values, *, hooks: Sequence[Mapping[str, object]] = (), repro: str | None = None
-) -> dict[str, Any]:
+    data: JsonMapping, values: Values, *, hooks: Sequence[Mapping[str, object]] = (), repro: str | None = None
+) -> JsonDict:
     """One test, from its JSON values in the record. `hooks` are those that ran around it."""
     out = _members(data, _PLAIN)
     if not data.get("tags"):
@@ -72,11 +73,11 @@ def details_of(
     return out
 
 
-def _members(data: Mapping[str, object], names: Sequence[str]) -> dict[str, Any]:
+def _members(data: Mapping[str, object], names: Sequence[str]) -> JsonDict:
     return {name: data[name] for name in names if name in data}
 
 
-def _assertion(row: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def _assertion(row: JsonMapping, values: Values) -> JsonDict:
     out = _members(row, _ROW)
     if row.get("weight") == 1:
         del out["weight"]
@@ -94,7 +95,7 @@ def _assertion(row: Mapping[str, Any], values: Values) -> dict[str, Any]:
 
 def _exchange(data: Mapping[str, object], values: Values) -> dict[str, object]:
     """What was sent and what came; of an output in a file of its own, where that is."""
-    out: dict[str, Any] = {}
+    out: JsonDict = {}
     if data.get("request") is not None:
         out["request"] = values.json(data["request"])
     output = data.get("output")
@@ -111,14 +112,14 @@ def _trial(trial: Mapping[str, object], values: Values) -> dict[str, object]:
     return {**trial_of(trial), **({} if talk is None else {"conversation": talk})}
 
 
-def _step(step: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def _step(step: JsonMapping, values: Values) -> JsonDict:
     rows = [_assertion(row, values) for row in step["assertions"]]
     return {**_members(step, _STEP), "assertions": rows, **_exchange(step, values)}
 
 
 def _trace(trace: Mapping[str, object], values: Values) -> dict[str, object]:
     """The graph, the conversation, and what is left of a trace."""
-    out: dict[str, Any] = {}
+    out: JsonDict = {}
     rest = dict(trace)
     nodes = trace.get("nodes")
     if isinstance(nodes, dict) and nodes and all(isinstance(node, dict) for node in nodes.values()):
@@ -136,7 +137,7 @@ def _trace(trace: Mapping[str, object], values: Values) -> dict[str, object]:
     return out
 
 
-def _node_json(name: str, node: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def _node_json(name: str, node: JsonMapping, values: Values) -> JsonDict:
     out = {"id": name, "status": "", "needs": [], **_members(node, _NODE)}
     out["needs"] = [str(one) for one in out["needs"]] if isinstance(out["needs"], list) else []
     out.update(_texts(node, values))
@@ -145,7 +146,7 @@ def _node_json(name: str, node: Mapping[str, Any], values: Values) -> dict[str, 
     return out
 
 
-def _call_json(call: Mapping[str, Any], values: Values) -> dict[str, Any]:
+def _call_json(call: JsonMapping, values: Values) -> JsonDict:
     out = {**_members(call, _CALL), **_texts(call, values)}
     if isinstance(call.get("error"), str):
         out["error"] = call["error"]
@@ -160,7 +161,7 @@ def _texts(data: Mapping[str, object], values: Values) -> dict[str, object]:
 
 def _conversation(trace: Mapping[str, object], conversation: Mapping[str, object], values: Values) -> dict[str, object]:
     turns, calls, tokens = conversation.get("turns"), trace.get("tool_calls"), conversation.get("tokens")
-    out: dict[str, Any] = {}
+    out: JsonDict = {}
     if isinstance(turns, list):
         out["turns"] = [_turn(turn, values) for turn in turns if isinstance(turn, dict)]
     if isinstance(calls, list):
@@ -177,8 +178,8 @@ def _conversation(trace: Mapping[str, object], conversation: Mapping[str, object
     return out
 
 
-def _turn(turn: Mapping[str, Any], values: Values) -> dict[str, Any]:
-    out: dict[str, Any] = {"role": str(turn.get("role", "unknown"))}
+def _turn(turn: JsonMapping, values: Values) -> JsonDict:
+    out: JsonDict = {"role": str(turn.get("role", "unknown"))}
     if isinstance(turn.get("name"), str):
         out["name"] = turn["name"]
     if turn.get("is_error") is True:
@@ -190,7 +191,7 @@ def _turn(turn: Mapping[str, Any], values: Values) -> dict[str, Any]:
     return out
 
 
-def _said(content: object, values: Values) -> Any:
+def _said(content: object, values: Values) -> Json:
     return values.text(content) if isinstance(content, str) else values.json(content)
 
 
@@ -216,7 +217,7 @@ def judgement_of(written: object, values: Values) -> dict[str, object] | None:
     """A judgement; None for what is none, such as what only says what the judge cost that gave no verdict."""
     if not isinstance(written, dict) or not isinstance(written.get("verdict"), str):
         return None
-    out: dict[str, Any] = {name: written[name] for name, kind in _FACTS.items() if isinstance(written.get(name), kind)}
+    out: JsonDict = {name: written[name] for name, kind in _FACTS.items() if isinstance(written.get(name), kind)}
     out |= {name: values.text(text) for name in _TEXTS if isinstance(text := written.get(name), str) and text}
     extra = written.get("extra")
     by_judge = written.get("by") == "judge" and isinstance(extra, dict)

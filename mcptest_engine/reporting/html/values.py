@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.safe_json import finite
 from mcptest_engine.core.sanitise import sanitise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mcptest_engine.core.json_types import Json
 
 _ESCAPES = re.compile(r"\\[bfru]")
 # What is encoded came out of JSON or is made here, so that nothing can hold itself.
@@ -116,7 +118,7 @@ def bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def cleaned(value: object) -> Any:
+def cleaned(value: object) -> Json:
     """`value` with every text in it sanitised."""
     if isinstance(value, str):
         return sanitise(value)

@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import RecordError
 from mcptest_engine.core.ledger import Ledger, count_to_review
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.workspace.workspace import Workspace
 
     Stamp = tuple[int, int]
@@ -280,7 +281,7 @@ def _newest(names: list[str]) -> tuple[int, str]:
 
 def _read_row(path: Path, stamp: Stamp) -> RunRow:
     run_id = path.stem
-    about: dict[str, Any] = {"run_id": run_id, "at": ulid_seconds(run_id), "size": stamp[1]}
+    about: JsonDict = {"run_id": run_id, "at": ulid_seconds(run_id), "size": stamp[1]}
     head = head_of(path, "tests") or {}
     suite, totals, verdict = head.get("suite"), head.get("totals"), head.get("verdict")
     is_whole = isinstance(suite, dict) and isinstance(totals, dict) and verdict in ("pass", "fail")
@@ -347,7 +348,7 @@ def _past_tests(record: Mapping[str, object]) -> tuple[PastTest, ...]:
     return tuple(found)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> JsonMapping:
     return value if isinstance(value, dict) else {}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.values import dataclass
@@ -21,6 +21,7 @@ from mcptest_engine.safety.poisoning import description_warnings, findings_of_to
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.safety.tool_surface import Surface
 
@@ -253,7 +254,7 @@ def _json(value: object, limit: int | None = 80) -> str:
     return text if limit is None else one_line(text, limit)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _mapping(value: object) -> JsonMapping:
     return value if isinstance(value, Mapping) else {}
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.values import dataclass
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
 
 
 class Effect(StrEnum):
@@ -56,7 +59,7 @@ class Change:
     path: str = ""
     server: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         out = {} if self.server is None else {"server": self.server}
         out |= {"kind": self.kind, "name": self.name, "impact": self.impact.value, "message": self.message}
         if self.where:

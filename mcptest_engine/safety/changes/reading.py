@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcptest_engine.core.json_types import JsonDict
+
 Schema = Mapping[str, object]
 
 TEXTS = ("title", "description", "default", "examples", "deprecated")
@@ -54,7 +56,7 @@ def with_one_type(schema: dict[str, object]) -> Schema:
     branches = schema.get("anyOf")
     if not isinstance(branches, list) or not branches or types_of(schema) is not None:
         return schema
-    joined: dict[str, Any] = {}
+    joined: JsonDict = {}
     types: list[str] = []
     for branch in branches:
         told = branch.get("type") if isinstance(branch, Mapping) else None

@@ -45,6 +45,7 @@ from mcptest_engine.safety.changes.reading import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.safety.changes.reading import Schema
 
 _MOST_DEPTH = 40
@@ -376,7 +377,7 @@ class _Comparison:
         parts: list[Schema] = []
         if not self._gather(raw, side, parts, 0):
             return None
-        merged: dict[str, Any] = dict(parts[0])
+        merged: JsonDict = dict(parts[0])
         kept: list[Any] = []
         for part in parts[1:]:
             if mergeable(merged, part):
