@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.forked import CAN_START_SIBLINGS, NURSERY, Nursery, NurseryPopen, can_fork, flush_nothing
+from tests.forked import CAN_START_SIBLINGS, NURSERY, PUBLIC_SERVERS, Nursery, NurseryPopen, can_fork, flush_nothing
 from tests.model_fixtures import model_endpoint, models  # noqa: F401 - fixtures for every test that asks a model
+from tests.programs import needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,6 +97,14 @@ def nursery() -> Iterator[Nursery]:
     """Where processes of mcptest and servers of the tests are forked from."""
     with closing(NURSERY):
         yield NURSERY
+
+
+@pytest.fixture
+def public_python_servers(nursery: Nursery) -> None:
+    """The servers from PyPI are installed. What mcptest starts of them, or of others with their SDK, is forked."""
+    for command in PUBLIC_SERVERS:
+        needs(command, hint="run `make setup`")
+    nursery.import_public_servers()
 
 
 @contextmanager

@@ -58,8 +58,8 @@ IMPORTED = (
 )
 """Beside every module of the engine and what these import in turn; the rest is imported by each process for itself."""
 _MAINS = ("mcptest_engine.engine_process.__main__", "mcptest_engine.mock.__main__", "mcptest_tui.__main__")
-_PUBLIC_SERVERS = ("mcp_server_git", "mcp_server_time")
-"""Modules of servers from elsewhere with a `main`, whose command has their name. Their SDK takes a second to import."""
+PUBLIC_SERVERS = ("mcp-server-git", "mcp-server-time")
+"""Commands of servers from elsewhere, each the `main` of a module of that name. Their SDK takes a second to import."""
 _NOT_IMPORTED = ("__main__", "anthropic_", "jq_worker", "openai_")
 """What is a program, and what takes seconds for the few who need it."""
 _INSTALLED = str(Path(sys.executable).with_name("mcptest"))
@@ -152,6 +152,10 @@ class Nursery:
         if self._folder is not None:
             self._folder.cleanup()
 
+    def import_public_servers(self) -> None:
+        """Import them, and so their SDK, for all that is forked from now on."""
+        self.ask([], [], cwd=ROOT, env={}, leads="import")
+
     def folder(self) -> Path:
         """For the beginning of a PATH: it has a command `mcptest` that goes on in a fork, for shells that run many of them."""
         with self._lock:
@@ -213,7 +217,10 @@ class Nursery:
     def ask(
         self, argv: Sequence[str], streams: Sequence[int], *, cwd: Path, env: Mapping[str, str], leads: str
     ) -> Forked:
-        """The process; `leads`: "session" or "terminal", of which it is the first; a "sibling" of the nursery is our child."""
+        """The process; `leads`: "session" or "terminal", of which it is the first; a "sibling" of the nursery is our child.
+
+        "import" starts none.
+        """
         words = [leads, str(cwd), str(len(argv)), *argv, *(f"{name}={value}" for name, value in env.items())]
         request = "\0".join(words).encode(errors="surrogateescape")
         status, told = os.pipe()
@@ -293,10 +300,6 @@ _SERVERS: dict[str, str] = {}
 def _serve(asked: socket.socket, listening: socket.socket) -> None:
     """Fork for each request, until the first socket is closed."""
     flush_nothing()
-    for name in _PUBLIC_SERVERS:
-        with contextlib.suppress(ModuleNotFoundError):
-            __import__(name)
-            _SERVERS[str(Path(sys.executable).with_name(name.replace("_", "-")))] = name
     engine = (one.name for one in pkgutil.walk_packages(mcptest_engine.__path__, "mcptest_engine."))
     for name in (*IMPORTED, *(one for one in engine if one.rpartition(".")[2] not in _NOT_IMPORTED), *_MAINS):
         __import__(name)
@@ -344,6 +347,11 @@ def _fork(asked: socket.socket, told_of: dict[int, int]) -> bool:
         return False
     (size,) = struct.unpack("!Q", head)
     request = _exactly(asked, size).decode(errors="surrogateescape").split("\0")
+    if request[0] == "import":
+        _import_public_servers()
+        os.write(descriptors[0], b"0 0")
+        os.close(descriptors[0])
+        return True
     is_sibling = request[0].startswith("sibling")
     pid = _fork_a_sibling() if is_sibling else os.fork()
     if pid == 0:
@@ -358,6 +366,15 @@ def _fork(asked: socket.socket, told_of: dict[int, int]) -> bool:
     else:
         told_of[pid] = told
     return True
+
+
+def _import_public_servers() -> None:
+    for command in () if _SERVERS else PUBLIC_SERVERS:
+        name = command.replace("-", "_")
+        __import__(name)
+        _SERVERS[str(Path(sys.executable).with_name(command))] = name
+    gc.collect()
+    gc.freeze()
 
 
 def _tell_of_ended(told_of: dict[int, int]) -> None:

@@ -14,7 +14,7 @@ from mcptest_engine.suite.yaml import read_tree
 from mcptest_engine.workspace.proposals import read_proposals
 from mcptest_engine.workspace.workspace import Workspace
 from tests.authoring.scripts import Scripted, text_result, tool
-from tests.programs import needs, needs_npm, search_path
+from tests.programs import needs_npm, search_path
 from tests.tui.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -370,8 +370,8 @@ def test_what_is_proposed_of_the_demo_passes_at_once(mcptest: Mcptest, tmp_path:
     assert "8 passed" in _written_and_run(mcptest, tmp_path, calls, "mcptest mock --preset demo")
 
 
+@pytest.mark.usefixtures("public_python_servers")
 def test_what_is_proposed_of_public_python_servers_passes_at_once(mcptest: Mcptest, tmp_path: Path) -> None:
-    needs("mcp-server-time", hint="run `make setup`")
     time = [("get_current_time", {"timezone": "Europe/Oslo"})]
     convert = ("convert_time", {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"})
     _written_and_run(
@@ -379,8 +379,8 @@ def test_what_is_proposed_of_public_python_servers_passes_at_once(mcptest: Mcpte
     )
 
 
+@pytest.mark.usefixtures("public_python_servers")
 def test_what_is_proposed_of_a_repository_passes_at_once(mcptest: Mcptest, tmp_path: Path) -> None:
-    needs("mcp-server-git", hint="run `make setup`")
     repository = tmp_path / "repository"
     for words in (["init", "-q", "."], ["commit", "-q", "--allow-empty", "-m", "first ${x}"]):
         repository.mkdir(exist_ok=True)

@@ -52,14 +52,14 @@ def test_a_suite_may_run_again_on_what_it_left_behind(mcptest: Command, public: 
     run(mcptest, public / "filesystem.yml")
 
 
+@pytest.mark.usefixtures("public_python_servers")
 def test_the_time_server_from_pypi_passes_its_suite(mcptest: Command, public: Path) -> None:
-    needs("mcp-server-time", hint="run `make setup`")
     run(mcptest, public / "time.yml")
 
 
+@pytest.mark.usefixtures("public_python_servers")
 def test_the_git_server_from_pypi_passes_its_suite(mcptest: Command, public: Path, tmp_path: Path) -> None:
     """The repository is made by the script that the suite's head names."""
-    needs("mcp-server-git", hint="run `make setup`")
     needs("git")
     repository = tmp_path / "repository"
     subprocess.run(
@@ -91,11 +91,11 @@ def test_a_public_server_is_spoken_to_in_any_revision_that_it_takes(
     assert record["servers"][0]["protocol_version"] == ("2025-11-25" if revision == "auto" else revision)
 
 
+@pytest.mark.usefixtures("public_python_servers")
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28", "auto"])
 def test_a_server_of_the_stateless_revision_is_spoken_to_in_either_era(
     mcptest: Command, public: Path, revision: str
 ) -> None:
     """`mcp-server-time` speaks 2026-07-28 and the handshake revisions."""
-    needs("mcp-server-time", hint="run `make setup`")
     record = run(mcptest, public / "time.yml", "--protocol", revision)
     assert record["servers"][0]["protocol_version"] == ("2026-07-28" if revision == "auto" else revision)

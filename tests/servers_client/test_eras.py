@@ -204,6 +204,7 @@ def test_the_log_level_goes_with_every_stateless_request(script: Callable, with_
     with_session(script("stateless", protocol=STATELESS, client={"log_level": "warning"}), use)
 
 
+@pytest.mark.usefixtures("public_python_servers")
 def test_the_sdk_is_spoken_to_in_both_eras(run: Callable) -> None:
     """Somebody else's reading of the specification."""
     import os

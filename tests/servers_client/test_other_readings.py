@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.servers.session import Session
 
+pytestmark = pytest.mark.usefixtures("public_python_servers")
 SDK_SERVER = Path(__file__).resolve().parents[1] / "servers" / "sdk_server.py"
 ENV = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
 
