@@ -43,7 +43,7 @@ def test_a_pipe_that_is_not_utf_8_costs_no_verdict_and_no_character(
 ) -> None:
     """A report is UTF-8, whatever encoding the environment names for the terminal."""
     suite = write(
-        f"servers: {{ s: {{ command: {json.dumps(['mcptest', 'mock', '--preset', 'demo'])} }} }}\n"
+        f"servers: {{ s: {{ command: {json.dumps(shlex.split(script('echo')))} }} }}\n"
         'tools: [{ name: "übung ✓ 漢 😀", server: s, tool: echo, args: { text: "✓" },'
         ' expect: [{ target: "result.content[0].text", matcher: { contains: "✓" } }] }]\n'
     )
