@@ -102,18 +102,14 @@ def _login(url: str, flags: dict[str, Any]) -> int:
         )
     secret = _client_secret(flags["client_secret_env"])
     token_store.prepare(url)  # checked first, so that nobody logs in for nothing
-    from mcptest_engine.servers.oauth_login import log_in, log_in_by_device
+    from mcptest_engine.servers.oauth_login import LoginRequest, log_in, log_in_by_device
 
-    options = {
-        "scope": flags["scope"],
-        "client_id": flags["client_id"],
-        "client_secret": secret,
-        "timeout_seconds": flags["timeout_seconds"],
-    }
+    login = LoginRequest(url, scope=flags["scope"], client_id=flags["client_id"], client_secret=secret)
+    seconds = flags["timeout_seconds"]
     if flags["device"]:
-        steps = log_in_by_device(url, show=_show_code, **options)
+        steps = log_in_by_device(login, _show_code, seconds)
     else:
-        steps = log_in(url, open_url=_print_address if flags["no_browser"] else _open_browser, **options)
+        steps = log_in(login, _print_address if flags["no_browser"] else _open_browser, seconds)
     token = _run_login(_stored_token(url, steps))
     if token is None:
         sys.stderr.write("\ninterrupted: nothing was stored\n")

@@ -43,77 +43,56 @@ _MCP_HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type":
 
 
 class LoginRequest:
-    """The options of a login, for both flows."""
+    """The server to log in at, the scope to ask for, and a client id where one is registered already."""
 
     def __init__(
-        self,
-        url: str,
-        *,
-        scope: str | None = None,
-        client_id: str | None = None,
-        client_secret: str | None = None,
-        http: HttpOptions | None = None,
+        self, url: str, *, scope: str | None = None, client_id: str | None = None, client_secret: str | None = None
     ) -> None:
         self.url = url
         self.scope = scope
         self.client = None if client_id is None else Client(client_id, client_secret)
-        self.http = http or HttpOptions()
         self.redact = Redactor([client_secret] if client_secret else ()).redact_text
 
 
 async def log_in(
-    url: str,
-    *,
-    open_url: Callable[[str], Awaitable[None] | None],
-    scope: str | None = None,
-    client_id: str | None = None,
-    client_secret: str | None = None,
-    timeout_seconds: float = 300.0,
-    http: HttpOptions | None = None,
+    login: LoginRequest, open_url: Callable[[str], Awaitable[None] | None], timeout_seconds: float = 300.0
 ) -> StoredToken:
-    """Log in at the MCP server `url`; `open_url` opens the authorization page. Return the token. Raises: AuthFailed."""
-    login = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
+    """Log in with a browser; `open_url` opens the authorization page. Return the token. Raises: AuthFailed."""
     browser = _Browser(login, open_url)
 
     async def steps() -> StoredToken:
-        async with OAuthHttp(login.http, _PATIENCE_SECONDS) as requests:
+        async with OAuthHttp(HttpOptions(), _PATIENCE_SECONDS) as requests:
             return await browser.during(lambda: _token_for(login, browser.flow, requests))
 
-    return await _bounded(url, timeout_seconds, steps)
+    return await _bounded(login.url, timeout_seconds, steps)
 
 
 async def log_in_by_device(
-    url: str,
-    *,
+    login: LoginRequest,
     show: Callable[[DeviceCode], None],
-    scope: str | None = None,
-    client_id: str | None = None,
-    client_secret: str | None = None,
     timeout_seconds: float = 900.0,
-    http: HttpOptions | None = None,
     timing: Timing | None = None,
 ) -> StoredToken:
-    """Log in at the MCP server `url`; `show` displays the code to the user. Return the token. Raises: AuthFailed."""
-    login = LoginRequest(url, scope=scope, client_id=client_id, client_secret=client_secret, http=http)
+    """Log in with a code; `show` displays it to the user. Return the token. Raises: AuthFailed."""
 
     async def request_grant(http: OAuthHttp) -> Grant:
         return await device_grant(flow, http, show, login.redact, timing or Timing())
 
     flow = Flow(
-        url,
+        login.url,
         login.redact,
         request_grant,
         grants=(GRANT, "refresh_token"),
         client=login.client,
-        scope=scope,
+        scope=login.scope,
         needs_browser=False,
     )
 
     async def steps() -> StoredToken:
-        async with OAuthHttp(login.http, _PATIENCE_SECONDS) as requests:
+        async with OAuthHttp(HttpOptions(), _PATIENCE_SECONDS) as requests:
             return await _token_for(login, flow, requests)
 
-    return await _bounded(url, timeout_seconds, steps)
+    return await _bounded(login.url, timeout_seconds, steps)
 
 
 class InteractiveTokens:
@@ -127,7 +106,7 @@ class InteractiveTokens:
         client_metadata_url: str | None,
         timeout_seconds: float,
     ) -> None:
-        self._url, self._options = login.url, login.http
+        self._url = login.url
         self._timeout_seconds = timeout_seconds
         self._browser = _Browser(login, open_url, client_metadata_url)
         self._flow = self._browser.flow
@@ -163,33 +142,29 @@ class InteractiveTokens:
 
     async def _bounded_grant(self, get: Callable[[OAuthHttp], Awaitable[Grant | None]]) -> Grant | None:
         async def steps() -> Grant | None:
-            async with OAuthHttp(self._options, _PATIENCE_SECONDS) as requests:
+            async with OAuthHttp(HttpOptions(), _PATIENCE_SECONDS) as requests:
                 return await self._browser.during(lambda: get(requests))
 
         return await _bounded(self._url, self._timeout_seconds, steps)
 
 
 def interactive_auth(
-    url: str,
+    login: LoginRequest,
     open_url: Callable[[str], Awaitable[None] | None],
     *,
-    client_id: str | None = None,
-    client_secret: str | None = None,
     client_metadata_url: str | None = None,
     timeout_seconds: float = 300.0,
-    http: HttpOptions | None = None,
 ) -> httpx2.Auth:
-    """An `httpx2.Auth` that logs in at `url` when it is refused; `open_url` opens the authorization page.
+    """An `httpx2.Auth` that logs in when the server refuses; `open_url` opens the authorization page.
 
     `client_metadata_url` is a client id that is a URL (SEP-991). Its flow raises AuthFailed.
     """
     from mcptest_engine.servers.token_auth import TokenAuth
 
-    login = LoginRequest(url, client_id=client_id, client_secret=client_secret, http=http)
     tokens = InteractiveTokens(
         open_url, login, client_metadata_url=client_metadata_url, timeout_seconds=timeout_seconds
     )
-    return TokenAuth(url, tokens, steps_up=True)
+    return TokenAuth(login.url, tokens, steps_up=True)
 
 
 class _Browser:

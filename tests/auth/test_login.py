@@ -12,7 +12,7 @@ import pytest
 
 from mcptest_engine.core.errors import AuthFailed
 from mcptest_engine.servers.oauth_device import DeviceCode, Timing
-from mcptest_engine.servers.oauth_login import interactive_auth, log_in, log_in_by_device
+from mcptest_engine.servers.oauth_login import LoginRequest, interactive_auth, log_in, log_in_by_device
 from tests.auth.conftest import ask, follow
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     MakeRealm = Callable[..., Realm]
 
 
-def failure(realm: Realm, **options: Any) -> AuthFailed:
+def failure(
+    realm: Realm, open_url: Callable[[str], Any] = follow, timeout_seconds: float = 300.0, **options: Any
+) -> AuthFailed:
     """What a login in a browser fails with."""
     with pytest.raises(AuthFailed) as caught:
-        asyncio.run(log_in(realm.url, **{"open_url": follow, **options}))
+        asyncio.run(log_in(LoginRequest(realm.url, **options), open_url, timeout_seconds))
     assert caught.value.message.startswith(f"login at {realm.url} failed: ")
     assert "\n" not in caught.value.message
     return caught.value
@@ -34,7 +36,7 @@ def failure(realm: Realm, **options: Any) -> AuthFailed:
 
 def test_a_login_gives_a_token_and_all_that_refreshing_it_needs(make_realm: MakeRealm) -> None:
     realm = make_realm(issued_secret="issued-issued")
-    token = asyncio.run(log_in(realm.url, open_url=follow))
+    token = asyncio.run(log_in(LoginRequest(realm.url), follow))
     assert token.access_token.startswith(f"access.{realm.name}.")
     assert (token.refresh_token or "").startswith(f"refresh.{realm.name}.")
     assert (token.expires_at_unix or 0) - token.last_refreshed == pytest.approx(3600)
@@ -50,7 +52,7 @@ def test_a_login_gives_a_token_and_all_that_refreshing_it_needs(make_realm: Make
 
 def test_the_authorization_request_holds_what_oauth_2_1_asks_for(make_realm: MakeRealm) -> None:
     realm = make_realm()
-    asyncio.run(log_in(realm.url, open_url=follow, scope="read write"))
+    asyncio.run(log_in(LoginRequest(realm.url, scope="read write"), follow))
     (asked,) = (one["form"] for one in realm.seen("authorize"))
     assert (asked["response_type"], asked["code_challenge_method"], asked["resource"]) == ("code", "S256", realm.url)
     assert asked["scope"] == "read write"
@@ -63,14 +65,14 @@ def test_the_authorization_request_holds_what_oauth_2_1_asks_for(make_realm: Mak
 
 def test_a_client_that_is_known_is_not_registered(make_realm: MakeRealm) -> None:
     realm = make_realm(clients={"mine": "s3cret-s3cret"}, registration=False, methods=["client_secret_post"])
-    token = asyncio.run(log_in(realm.url, open_url=follow, client_id="mine", client_secret="s3cret-s3cret"))
+    token = asyncio.run(log_in(LoginRequest(realm.url, client_id="mine", client_secret="s3cret-s3cret"), follow))
     assert (token.client_id, token.auth_method) == ("mine", "client_secret_post")
     assert realm.seen("register") == []
 
 
 def test_a_server_that_asks_for_no_token_can_be_logged_in_at_all_the_same(make_realm: MakeRealm) -> None:
     realm = make_realm(open=True)
-    assert asyncio.run(log_in(realm.url, open_url=follow)).access_token
+    assert asyncio.run(log_in(LoginRequest(realm.url), follow)).access_token
 
 
 def test_whoever_logs_in_sees_a_page_that_says_so(make_realm: MakeRealm) -> None:
@@ -81,7 +83,7 @@ def test_whoever_logs_in_sees_a_page_that_says_so(make_realm: MakeRealm) -> None
         async with httpx2.AsyncClient(follow_redirects=True, verify=False) as client:
             pages.append(await client.get(address))
 
-    asyncio.run(log_in(realm.url, open_url=look))
+    asyncio.run(log_in(LoginRequest(realm.url), look))
     assert (pages[0].status_code, pages[0].headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "mcptest has its answer" in pages[0].text
     assert "code" not in pages[0].text
@@ -100,7 +102,7 @@ def test_what_else_knocks_at_the_listener_changes_nothing(make_realm: MakeRealm)
         await follow(address)
         writer.close()
 
-    assert asyncio.run(log_in(realm.url, open_url=knock)).access_token
+    assert asyncio.run(log_in(LoginRequest(realm.url), knock)).access_token
     assert statuses == [404, 404, 404]
 
 
@@ -123,7 +125,7 @@ def test_an_answer_to_another_login_is_turned_away_and_changes_nothing(
             answers.append(await client.get(f"{back}?{query}{state}"))
         await follow(address)
 
-    assert asyncio.run(log_in(realm.url, open_url=forge)).access_token
+    assert asyncio.run(log_in(LoginRequest(realm.url), forge)).access_token
     assert answers[0].status_code == 400
     assert "not the answer to the login" in answers[0].text
 
@@ -175,7 +177,7 @@ def test_a_server_that_does_not_say_that_it_supports_pkce_is_refused(
 
 def test_a_login_without_a_browser_needs_no_pkce(make_realm: MakeRealm) -> None:
     realm = make_realm(challenges=None)
-    assert asyncio.run(log_in_by_device(realm.url, show=lambda _: None)).access_token
+    assert asyncio.run(log_in_by_device(LoginRequest(realm.url), lambda _: None)).access_token
 
 
 @pytest.mark.parametrize("how", ["echo", "echo_error"])
@@ -192,7 +194,7 @@ def test_what_a_token_endpoint_sends_back_shows_no_code(make_realm: MakeRealm, h
 def test_what_a_token_endpoint_sends_back_shows_no_device_code(make_realm: MakeRealm, how: str) -> None:
     realm = make_realm(token=how)
     with pytest.raises(AuthFailed) as caught:
-        asyncio.run(log_in_by_device(realm.url, show=lambda _: None))
+        asyncio.run(log_in_by_device(LoginRequest(realm.url), lambda _: None))
     assert "device.code" not in caught.value.message
 
 
@@ -210,14 +212,14 @@ def test_a_login_that_nobody_finishes_ends_with_its_time(make_realm: MakeRealm) 
 
 def test_a_server_in_the_clear_is_not_asked() -> None:
     with pytest.raises(AuthFailed, match=r"no login at http://api\.example/mcp: tokens go only to https"):
-        asyncio.run(log_in("http://api.example/mcp", open_url=follow))
+        asyncio.run(log_in(LoginRequest("http://api.example/mcp"), follow))
 
 
 def test_a_server_that_is_not_there_is_told() -> None:
     with pytest.raises(
         AuthFailed, match=r"the server http://127\.0\.0\.1:9/mcp could not be reached: connection refused"
     ):
-        asyncio.run(log_in("http://127.0.0.1:9/mcp", open_url=follow))
+        asyncio.run(log_in(LoginRequest("http://127.0.0.1:9/mcp"), follow))
 
 
 # The device flow
@@ -237,7 +239,8 @@ class Device:
         self.now += seconds
 
     def log_in(self, realm: Realm, **options: Any) -> Any:
-        return asyncio.run(log_in_by_device(realm.url, show=self.shown.append, timing=self.timing, **options))
+        login = LoginRequest(realm.url, **options)
+        return asyncio.run(log_in_by_device(login, self.shown.append, timing=self.timing))
 
 
 def test_a_device_shows_its_code_and_asks_until_it_was_typed_in(make_realm: MakeRealm) -> None:
@@ -305,7 +308,7 @@ def test_a_session_logs_in_when_it_is_refused_and_keeps_its_token(make_realm: Ma
     realm = make_realm()
 
     async def main() -> list[int]:
-        auth = interactive_auth(realm.url, follow)
+        auth = interactive_auth(LoginRequest(realm.url), follow)
         answers = await asyncio.gather(*(ask(realm.url, auth) for _ in range(6)))
         return [answer.status_code for answer in (*answers, await ask(realm.url, auth))]
 
@@ -317,12 +320,12 @@ def test_a_session_that_lacks_a_scope_logs_in_again_with_it(make_realm: MakeReal
     realm = make_realm(scope="write")
 
     async def main() -> int:
-        return (await ask(realm.url, interactive_auth(realm.url, follow))).status_code
+        return (await ask(realm.url, interactive_auth(LoginRequest(realm.url), follow))).status_code
 
     assert [asyncio.run(main()), len(realm.seen("authorize"))] == [403, 1]
 
     async def again() -> list[int]:
-        auth = interactive_auth(realm.url, follow)
+        auth = interactive_auth(LoginRequest(realm.url), follow)
         return [(await ask(realm.url, auth)).status_code for _ in range(2)]
 
     assert asyncio.run(again()) == [403, 200]
@@ -333,7 +336,7 @@ def test_a_session_refreshes_a_token_that_is_over_without_a_browser(make_realm: 
     realm = make_realm(expires_in=0)
 
     async def main() -> list[int]:
-        auth = interactive_auth(realm.url, follow)
+        auth = interactive_auth(LoginRequest(realm.url), follow)
         return [(await ask(realm.url, auth)).status_code for _ in range(3)]
 
     assert asyncio.run(main()) == [200, 200, 200]
@@ -345,7 +348,7 @@ def test_a_session_whose_login_is_refused_says_so(make_realm: MakeRealm) -> None
     realm = make_realm(authorize={"error": "access_denied"})
 
     async def main() -> None:
-        await ask(realm.url, interactive_auth(realm.url, follow))
+        await ask(realm.url, interactive_auth(LoginRequest(realm.url), follow))
 
     with pytest.raises(AuthFailed, match="the authorization server refused the login: access_denied"):
         asyncio.run(main())

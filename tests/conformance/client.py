@@ -149,13 +149,11 @@ async def main(url: str, scenario: str, revision: str) -> None:
     told = context()
     credentials = told if scenario.startswith("auth/client-credentials") else None
     if scenario.startswith("auth/") and credentials is None:
-        from mcptest_engine.servers.oauth_login import interactive_auth  # takes as long as all the rest
+        from mcptest_engine.servers.oauth_login import LoginRequest, interactive_auth  # takes as long as all the rest
 
         auth = interactive_auth(
-            url,
+            LoginRequest(url, client_id=told.get("client_id"), client_secret=told.get("client_secret")),
             browse,
-            client_id=told.get("client_id"),
-            client_secret=told.get("client_secret"),
             client_metadata_url=CLIENT_ID_URL,
             timeout_seconds=PATIENCE_SECONDS,
         )
