@@ -114,7 +114,7 @@ def _of_server(
     learnt: list[Catalog] = []
     _run(diagnose(spec, printer.report, network_seconds=network_seconds, learn=learnt.append))
     report = Report(checks=tuple(printer.checks), target=target)
-    quality = _described(learnt[0], spec) if lint_descriptions and learnt else None
+    quality = _description_quality(learnt[0], spec) if lint_descriptions and learnt else None
     if quality is not None:
         printer.print_quality(quality)
     printer.conclude(report, quality)
@@ -177,7 +177,7 @@ _NO_EXTRAS: Mapping[str, object] = MappingProxyType(
 )
 
 
-def _described(catalog: Catalog, spec: ServerSpec) -> Quality:
+def _description_quality(catalog: Catalog, spec: ServerSpec) -> Quality:
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.safety.description_quality import assess
 
@@ -294,7 +294,7 @@ class _Printer:
             self._group = check.layer
             self._write(("\n" if len(self.checks) > 1 else "") + self._paint("1", _GROUPS[check.layer]))
         mark, code = self._marks[check.status], _MARKS[check.status][2]
-        took = "" if check.duration_ms is None else f" ({_took(check.duration_ms)})"
+        took = "" if check.duration_ms is None else f" ({_duration_text(check.duration_ms)})"
         name = self._one_line(check.name, 40)
         self._write(
             f"  {self._paint(code, mark)} {name:<{self._width}} {self._one_line(check.detail, 400)}{took}".rstrip()
@@ -377,7 +377,7 @@ _MARKS = {
 """Status: (mark, its replacement where the terminal lacks that character, colour)."""
 
 
-def _took(duration_ms: float) -> str:
+def _duration_text(duration_ms: float) -> str:
     return "<1ms" if duration_ms < 1 else f"{duration_ms:.0f}ms" if duration_ms < 1000 else f"{duration_ms / 1000:.2f}s"
 
 

@@ -51,7 +51,7 @@ def command(
         problems += checked.problems
         bad += faults
         if checked.suite is not None and not faults:
-            valid.append(f"{one_line(str(path))}: valid, {counted(_tests_of(checked.suite), 'test')}\n")
+            valid.append(f"{one_line(str(path))}: valid, {counted(_count_tests(checked.suite), 'test')}\n")
     if form == "json":
         others = [problem for problem in problems if problem not in bad]
         _print_document(bad, others, has_places=len(paths) > 1)
@@ -61,7 +61,7 @@ def command(
     ctx.exit(ExitCode.INVALID if bad else ExitCode.PASSED)
 
 
-def _tests_of(suite: LoadedSuite) -> int:
+def _count_tests(suite: LoadedSuite) -> int:
     """The number of tests in a run: an entry with models, runs, graders or cases is several."""
     from mcptest_engine.running.declared_tests import Shared, all_declared_tests
 

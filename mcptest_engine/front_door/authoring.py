@@ -202,7 +202,7 @@ async def propose_assertions(request: Request) -> Answer:
         proposed.append(made)
         return {
             "test": made.test,
-            "observed": _unlike(made.observed),
+            "observed": _distinct_answers(made.observed),
             "excluded_volatile": [path[:_LONGEST_NOTE] for path in made.excluded_volatile[:_MOST_VOLATILE]],
             "calls_made": made.calls_made,
             "notes": [_SEEN, *_proposal_notes(made)],
@@ -232,7 +232,7 @@ def _server_in(text: str, target: Target) -> tuple[str, bool]:
         raise UsageError(wrong.message, hint=wrong.hint or "correct it with edit_suite") from None
 
 
-def _unlike(observed: Sequence[Exchange]) -> list[dict[str, object]]:
+def _distinct_answers(observed: Sequence[Exchange]) -> list[dict[str, object]]:
     """The distinct ones of two answers."""
     answers = [raw_answer(one.answer, LARGEST_PAGE // 4) for one in observed]
     return answers[:1] if all(answer == answers[0] for answer in answers) else answers

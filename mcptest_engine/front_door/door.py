@@ -76,7 +76,7 @@ class Door:
                 self.known_secrets.register(secret)
 
 
-async def _silent(done: float, total: float | None, message: str) -> None:
+async def _drop_progress(done: float, total: float | None, message: str) -> None:
     """Drop a progress notification that no client asked for."""
 
 
@@ -86,7 +86,7 @@ class Request:
 
     door: Door
     arguments: Mapping[str, Any]
-    progress: Progress = _silent
+    progress: Progress = _drop_progress
     client: Mapping[str, str] | None = None
 
     @property

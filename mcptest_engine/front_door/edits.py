@@ -58,14 +58,14 @@ def apply_edits(text: str, edits: Sequence[Mapping[str, object]]) -> str:
         raise UsageError(f"{len(edits):,} edits are more than the {_MOST_EDITS} of one call")
     for number, edit in enumerate(edits, 1):
         try:
-            text = _replaced(text, edit) if "op" not in edit else _patched(text, edit)
+            text = _replace_text(text, edit) if "op" not in edit else _apply_operation(text, edit)
         except UsageError as wrong:
             message = f"edit {number} of {len(edits)} cannot be made, and none is: {wrong.message}"
             raise UsageError(message, hint=wrong.hint) from None
     return text
 
 
-def _replaced(text: str, edit: Mapping[str, Any]) -> str:
+def _replace_text(text: str, edit: Mapping[str, Any]) -> str:
     """Replace `old`, which must occur once, by `new`."""
     unknown = edit.keys() - {"old", "new"}
     if unknown or "old" not in edit or "new" not in edit:
@@ -89,7 +89,7 @@ def _nearest_line(text: str, old: str) -> str:
     return "`lines` shows the text" if found is None else f"line {found} is the nearest: {near[0]}"
 
 
-def _patched(text: str, edit: Mapping[str, Any]) -> str:
+def _apply_operation(text: str, edit: Mapping[str, Any]) -> str:
     """Apply one operation of a JSON Patch."""
     from mcptest_engine.suite.edit import BLOCKS, append_test, read_value, set_value
     from mcptest_engine.suite.text_edits import EditRefused, apply

@@ -75,7 +75,7 @@ def with_member(text: str, path: Sequence[str], value: object) -> str:
         return json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
     marking = _Marking(text)
     marking.whole()
-    after = _inserted(text, marking.objects, tuple(path), value)
+    after = _insert_member(text, marking.objects, tuple(path), value)
     if loads(after) != wanted:
         raise NotEditable("it cannot be edited without changing something else")
     return after
@@ -89,7 +89,7 @@ def _put(tree: Any, path: tuple[str, ...], value: Any) -> Any:
     return {**tree, path[0]: _put(tree.get(path[0], {}), path[1:], value)}
 
 
-def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[str, ...], value: object) -> str:
+def _insert_member(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple[str, ...], value: object) -> str:
     depth = max(length for length in range(len(path)) if path[:length] in objects)
     holder, name = objects[path[:depth]], path[depth]
     for key in reversed(path[depth + 1 :]):
@@ -100,7 +100,7 @@ def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple
         return text[:start] + _json_text(value, _indent_of(text, key_at), unit, spread=spread) + text[end:]
     if holder.members:
         key_at, _, end = max(holder.members.values(), key=lambda place: place[2])
-        return _after(text, holder, key_at, end, name, value, unit)
+        return _append_member(text, holder, key_at, end, name, value, unit)
     inner = _indent_of(text, holder.start) + unit
     member = f"{json.dumps(name, ensure_ascii=False)}: {_json_text(value, inner, unit, spread=spread)}"
     existing = text[holder.start + 1 : holder.end - 1].rstrip()  # possibly a comment
@@ -109,7 +109,7 @@ def _inserted(text: str, objects: Mapping[tuple[str, ...], _Object], path: tuple
     return f"{text[: holder.start + 1]}{body}{text[holder.end - 1 :]}"
 
 
-def _after(text: str, holder: _Object, key_at: int, end: int, name: str, value: object, unit: str) -> str:
+def _append_member(text: str, holder: _Object, key_at: int, end: int, name: str, value: object, unit: str) -> str:
     """Insert a member after the last one, on its own line where that has one."""
     own_line = "\n" in text[holder.start : key_at]
     indent = _indent_of(text, key_at)

@@ -288,7 +288,7 @@ class _Endpoint:
         """What is wrong with the HTTP request, before its message is parsed."""
         if not self._trusts(request):
             return plain(403, "Forbidden: this host or origin is not allowed (protection against DNS rebinding)")
-        if self._token is not None and not _bears(request.headers.get("authorization", ""), self._token):
+        if self._token is not None and not _has_token(request.headers.get("authorization", ""), self._token):
             return plain(401, "Unauthorized", ("www-authenticate", 'Bearer realm="mcptest-mock"'))
         if request.path.partition("?")[0] != PATH:
             return plain(404, f"Not found: the endpoint is {PATH}")
@@ -451,7 +451,7 @@ def _takes_events(request: Request) -> bool:
     return bool(_media_types(request.headers.get("accept", "*/*")) & _ANY_EVENTS)
 
 
-def _bears(authorization: str, token: str) -> bool:
+def _has_token(authorization: str, token: str) -> bool:
     import hmac
 
     scheme, _, given = authorization.partition(" ")

@@ -32,10 +32,10 @@ def load_preset(name: str) -> Manifest:
         hint = did_you_mean(name, names) or f"known presets: {', '.join(names)}"
         raise UsageError(f'unknown preset "{name}"', hint=hint)
     manifest = load_manifest(_FOLDER / f"{name}.yml")
-    return manifest._replace(tools=(*(manifest.tools or ()), _huge())) if name == "evil" else manifest
+    return manifest._replace(tools=(*(manifest.tools or ()), _huge_tool())) if name == "evil" else manifest
 
 
-def _huge() -> Tool:
+def _huge_tool() -> Tool:
     text = "".join(f"{number:05d} {'x' * 90}\n" for number in range(HUGE_LINES))
     schema = {"type": "object", "properties": {}}
     descriptor = {"name": "huge", "description": "About 2 MB of text in one block", "inputSchema": schema}

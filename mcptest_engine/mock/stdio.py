@@ -42,7 +42,7 @@ _LAST_WORDS_SECONDS = 1.0
 def serve_stdio(session: Served, log: Log) -> int:
     """Serve one client until stdin closes or SIGINT or SIGTERM arrives; return the exit code."""
     for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, _stop)
+        signal.signal(name, _raise_stopped)
     loop = _Loop(session, log)
     try:
         loop.run()
@@ -57,7 +57,7 @@ class _Stopped(BaseException):
     """A signal ended the mock. No Exception, so that nothing on the way catches it."""
 
 
-def _stop(_number: int, _frame: object) -> NoReturn:
+def _raise_stopped(_number: int, _frame: object) -> NoReturn:
     raise _Stopped
 
 

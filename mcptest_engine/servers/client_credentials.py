@@ -61,19 +61,19 @@ class ClientCredentials:
                 return grant.access_token
         if self._endpoint is None:
             return None
-        return await self._fresh(grant, None)
+        return await self._new_token(grant, None)
 
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:
         """Another token, requested once however many requests were refused."""
         grant = self._grant
         if grant is not None and grant.access_token != refused:
             return grant.access_token
-        return await self._fresh(grant, response)
+        return await self._new_token(grant, response)
 
     async def aclose(self) -> None:
         """Do nothing: a token in memory need not be saved."""
 
-    async def _fresh(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
+    async def _new_token(self, stale: Grant | None, refusal: httpx2.Response | None) -> str:
         async def renew() -> None:
             if self._grant is stale:
                 grant = await self._request_grant(refusal)
@@ -92,7 +92,7 @@ class ClientCredentials:
                     return await self._discovered(http, refusal)
                 return await self._direct(http, self._endpoint)
         except OAuthTrouble as wrong:
-            raise self._failed(wrong) from wrong
+            raise self._request_failure(wrong) from wrong
 
     async def _direct(self, http: OAuthHttp, endpoint: str) -> Grant:
         form = {"grant_type": "client_credentials"} | ({"scope": self._scope} if self._scope else {})
@@ -143,7 +143,7 @@ class ClientCredentials:
     def _redact(self, text: str) -> str:
         return self._spec.redact(str(self._redactor.redact_registered(text)))
 
-    def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
+    def _request_failure(self, wrong: OAuthTrouble) -> AuthFailed:
         secret = f"the secret in env var `{self._secret_env}` (named by `client_secret_env`)"
         hint = wrong.hint if self._endpoint is not None else "set `token_endpoint`"
         if wrong.code in _MENDED_BY_CLIENT:

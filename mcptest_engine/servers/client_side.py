@@ -47,7 +47,7 @@ class ClientSide:
         canned = self._next(key)
         if isinstance(canned, dict) and "error" in canned:
             return {"error": canned["error"]}
-        return {"result": _sampled(canned) if key == "sampling" else _elicited(canned, params)}
+        return {"result": _sampling_result(canned) if key == "sampling" else _elicitation_result(canned, params)}
 
     def answers_to(self, requests: Mapping[str, object]) -> dict[str, object] | None:
         """Build the `inputResponses` for a result that asks for input; None when one of them is not declared, or is refused.
@@ -71,7 +71,7 @@ class ClientSide:
         return declared[min(index, len(declared) - 1)]
 
 
-def _sampled(canned: Any) -> dict[str, Any]:
+def _sampling_result(canned: Any) -> dict[str, Any]:
     """Build a `CreateMessageResult`: a text becomes its content, and missing members are filled in."""
     given = canned if isinstance(canned, dict) else {"content": canned}
     content = given.get("content")
@@ -80,7 +80,7 @@ def _sampled(canned: Any) -> dict[str, Any]:
     return {"role": "assistant", "model": CANNED_MODEL, "stopReason": "endTurn", **given}
 
 
-def _elicited(canned: Any, params: Any) -> dict[str, Any]:
+def _elicitation_result(canned: Any, params: Any) -> dict[str, Any]:
     """Build an `ElicitResult`; `accept` without content takes the defaults of the form."""
     given = dict(canned) if isinstance(canned, dict) else {"action": canned}
     is_form = isinstance(params, dict) and params.get("mode", "form") == "form"

@@ -104,7 +104,7 @@ class HttpTransport:
             self._reply_later(self._http, line)
             return
         headers = self._http.headers.of_post(line, call)
-        task = asyncio.get_running_loop().create_task(self._carry(self._http, line, call, headers))
+        task = asyncio.get_running_loop().create_task(self._exchange_message(self._http, line, call, headers))
         self._posts[task] = call
         task.add_done_callback(self._posts.pop)
         if call is None:
@@ -234,7 +234,7 @@ class HttpTransport:
 
     # --- one message
 
-    async def _carry(self, http: HttpContext, line: bytes, call: Call | None, headers: RawHeaders) -> None:
+    async def _exchange_message(self, http: HttpContext, line: bytes, call: Call | None, headers: RawHeaders) -> None:
         """Send one message. Failures go to the receiver: only cancelling raises."""
         try:
             try:

@@ -87,7 +87,7 @@ class HttpClient:
             )
             self._keep_credentials(response)
             been.add(where)
-            target = _followed(response, method)
+            target = _redirect_to_follow(response, method)
             if target is None or not left or (target in been and not may_loop):
                 break
             await response.aclose()
@@ -146,7 +146,7 @@ def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
     try:
         return httpx2.AsyncClient(
             verify=certificates or False,
-            transport=_direct(certificates) if proxy is None else None,
+            transport=_direct_transport(certificates) if proxy is None else None,
             proxy=None if proxy is None else _proxy(spec, proxy, certificates),
             timeout=httpx2.Timeout(None, connect=connect_seconds),  # the session times its calls
             limits=httpx2.Limits(
@@ -159,7 +159,7 @@ def _client(spec: ServerSpec, *, secure: bool) -> httpx2.AsyncClient:
         raise cannot_start(spec, f"the proxy that the environment names cannot be used: {wrong}") from None
 
 
-def _direct(certificates: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
+def _direct_transport(certificates: ssl.SSLContext | None) -> httpx2.AsyncBaseTransport:
     from mcptest_engine.servers.http_pool import PooledTransport
 
     return PooledTransport(certificates, kept_alive=_KEPT_ALIVE, kept_alive_seconds=_KEPT_ALIVE_SECONDS)
@@ -189,7 +189,7 @@ def _credentials(response: httpx2.Response) -> list[str]:
     return [value for value in found if len(value) >= _SHORTEST_CREDENTIAL]
 
 
-def _followed(response: httpx2.Response, method: str) -> httpx2.URL | None:
+def _redirect_to_follow(response: httpx2.Response, method: str) -> httpx2.URL | None:
     """The URL of a redirect that may be followed, else None."""
     if not response.has_redirect_location or (method != "GET" and response.status_code not in (307, 308)):
         return None

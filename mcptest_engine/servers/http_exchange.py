@@ -258,7 +258,9 @@ class HttpExchange:
             self._keep(call, response)
             if response.status_code in _OK and content_type(response) == STREAM_TYPE:
                 return await self._take_events(response, call)
-            return await self._take_refusal(response, f" to a GET for the rest of its event stream (`{_rest(events)}`)")
+            return await self._take_refusal(
+                response, f" to a GET for the rest of its event stream (`{_resume_point(events)}`)"
+            )
         except CallFailed:
             await cut(response)
             raise
@@ -319,7 +321,7 @@ def _is_answered(call: Call) -> bool:
     return call.size > 0 or call.future.done()
 
 
-def _rest(events: EventStream) -> str:
+def _resume_point(events: EventStream) -> str:
     return f"Last-Event-ID: {(events.last_event_id or '')[:80]}"
 
 

@@ -144,13 +144,13 @@ def visible_text(body: bytes) -> bytes:
     shown = text
     for opening, closing in _HIDDEN:
         shown = _without(shown, opening, closing)
-    words = _visible_words(shown) or _visible_words(text)  # a page with only a title
+    words = _split_visible_text(shown) or _split_visible_text(text)  # a page with only a title
     if len(body) > _LOOKED_AT:
         words = words[:-1]  # cut off: the rest may be the first half of a secret
     return " ".join(words).encode("utf-8", "replace")
 
 
-def _visible_words(markup: str) -> list[str]:
+def _split_visible_text(markup: str) -> list[str]:
     return html.unescape(_without(markup, "<", ">")).split()
 
 

@@ -62,7 +62,7 @@ class Retries:
             self.refusal = f"; mcptest asked {MAX_RETRIES + 1} times, each time after the requested pause"
         elif seconds >= left:
             whose = "there are" if self._call is None else "the call has"
-            self.refusal = f"; it asks to wait {duration(seconds)}, and {whose} {_left(left)}"
+            self.refusal = f"; it asks to wait {duration(seconds)}, and {whose} {_time_left(left)}"
         elif (
             self._call is not None
             and not resumes
@@ -100,6 +100,6 @@ def _until(date: str, now: float) -> float | None:
         return None
 
 
-def _left(seconds: float) -> str:
+def _time_left(seconds: float) -> str:
     """The time left, in whole seconds above one: nobody wants "29.9987 s"."""
     return duration(float(round(seconds))) if seconds >= 1 else duration(max(round(seconds, 3), 0.0))

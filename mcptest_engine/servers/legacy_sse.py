@@ -50,7 +50,7 @@ class LegacyStream:
             async with asyncio.timeout(timeout_seconds):
                 named = await asyncio.shield(self._named)
             if named is not None:
-                self.endpoint = self._checked(named)
+                self.endpoint = self._check_endpoint(named)
         except TimeoutError:
             pass
         finally:
@@ -125,7 +125,7 @@ class LegacyStream:
         if not self._named.done():
             self._named.set_result(endpoint)
 
-    def _checked(self, endpoint: str) -> str:
+    def _check_endpoint(self, endpoint: str) -> str:
         """Check the URL of the endpoint. Raises: CallFailed."""
         import httpx2
 

@@ -118,7 +118,7 @@ class Flow:
         """The `resource` of token requests, None where it is left out. Source: RFC 8707."""
         if self._resource_metadata is not None:
             named = self._resource_metadata["resource"]
-            return named if _covers(named, self.url) else _resource_of(self.url)
+            return named if _is_at_or_below(named, self.url) else _resource_of(self.url)
         return _resource_of(self.url) if (self._revision or "") >= _NAMES_RESOURCE_FROM else None
 
     async def token(self, http: OAuthHttp, request: httpx2.Request, challenge: Challenge) -> Grant | None:
@@ -133,7 +133,7 @@ class Flow:
             await self._get_client(http)
         elif self._method_is_open and self.metadata:
             self.client = self.client._replace(auth_method=self._supported_method(self.client.client_secret))
-        self._keep(await self._ask(http))
+        self._set_grant(await self._ask(http))
         return self.grant
 
     async def refreshed(self, http: OAuthHttp) -> Grant | None:
@@ -146,7 +146,9 @@ class Flow:
         self.grant = self._ends_at = None
         if response.status_code == 200:
             new = read_grant(response, self._redact)
-            self._keep(new._replace(refresh_token=new.refresh_token or old.refresh_token, scope=new.scope or old.scope))
+            self._set_grant(
+                new._replace(refresh_token=new.refresh_token or old.refresh_token, scope=new.scope or old.scope)
+            )
         return self.grant
 
     async def request_token(self, http: OAuthHttp, form: Mapping[str, str]) -> Grant:
@@ -200,7 +202,7 @@ class Flow:
         check_endpoint(self.token_endpoint, TOKEN_ENDPOINT)
         return await http.send(self.request(self.token_endpoint, form), TOKEN_ENDPOINT)
 
-    def _keep(self, grant: Grant) -> None:
+    def _set_grant(self, grant: Grant) -> None:
         self.grant = grant if grant.scope is not None else grant._replace(scope=self.scope)
         self._ends_at = None if grant.lifetime_seconds is None else time.time() + grant.lifetime_seconds
 
@@ -236,7 +238,7 @@ class Flow:
             found = json_object(response) if response.status_code == 200 else None
             if found is None or not _is_resource_metadata(found):
                 continue
-            if not _covers(found["resource"], self.url):
+            if not _is_at_or_below(found["resource"], self.url):
                 raise OAuthTrouble(
                     f"the metadata at {shown_url(url)} is of another resource: {self._quoted(found['resource'])}, not "
                     f"{shown_url(self.url)}"
@@ -387,7 +389,7 @@ def _resource_of(url: str) -> str:
     return urlunsplit(parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), fragment=""))
 
 
-def _covers(resource: str, url: str) -> bool:
+def _is_at_or_below(resource: str, url: str) -> bool:
     """Whether `url` is the resource, or below it."""
     if _origin(resource).lower() != _origin(url).lower():
         return False

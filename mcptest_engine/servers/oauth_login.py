@@ -208,13 +208,13 @@ class _Browser:
 
 
 async def _token_for(login: LoginRequest, flow: Flow, http: OAuthHttp) -> StoredToken:
-    request, challenge = await _challenged(login, http)
+    request, challenge = await _request_challenge(login, http)
     grant = await flow.token(http, request, Challenge(401, challenge))
     assert grant is not None  # a 401 yields a token, or raises
-    return _stored(login, flow, grant)
+    return _stored_token(login, flow, grant)
 
 
-async def _challenged(login: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Request, str | None]:
+async def _request_challenge(login: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Request, str | None]:
     """Send a request as a session would, and return it with the server's challenge; None when no token was required."""
     request = httpx2.Request("POST", login.url, headers=_MCP_HEADERS, content=json.dumps(_PROBE))
     async with http.stream(request, "server") as response:
@@ -227,7 +227,7 @@ async def _challenged(login: LoginRequest, http: OAuthHttp) -> tuple[httpx2.Requ
     return request, challenge
 
 
-def _stored(login: LoginRequest, flow: Flow, grant: Grant) -> StoredToken:
+def _stored_token(login: LoginRequest, flow: Flow, grant: Grant) -> StoredToken:
     client, now = flow.client, time.time()
     assert client is not None
     return StoredToken(

@@ -61,7 +61,7 @@ class RedirectListener:
 
     async def __aenter__(self) -> Self:
         try:
-            self._server = await asyncio.start_server(self._talk, "127.0.0.1", self.port, limit=_HEAD_LIMIT)
+            self._server = await asyncio.start_server(self._serve_connection, "127.0.0.1", self.port, limit=_HEAD_LIMIT)
         except OSError as wrong:
             reason = wrong.strerror or str(wrong)
             raise OAuthTrouble(
@@ -94,7 +94,7 @@ class RedirectListener:
         assert self._answer is not None
         return await self._answer
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._talks.add(task)
@@ -102,7 +102,7 @@ class RedirectListener:
             async with asyncio.timeout(_HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             self._answering.add(task)
-            status, words = self._take(head)
+            status, words = self._handle_request(head)
             writer.write(_response(status, words))
             await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
@@ -114,7 +114,7 @@ class RedirectListener:
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    def _take(self, head: bytes) -> tuple[str, str]:
+    def _handle_request(self, head: bytes) -> tuple[str, str]:
         """Handle one request; return the end of the status line and the text of the page."""
         method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
         target = rest.partition(" ")[0]
@@ -130,7 +130,7 @@ class RedirectListener:
         assert self._answer is not None
         if self._answer.done():
             return "409 Conflict", _NOTHING
-        return self._settle(parameters, self._answer)
+        return self._finish_login(parameters, self._answer)
 
     def _is_ours(self, parameters: dict[str, str]) -> bool:
         """Whether it has the `state` that was sent. Source: RFC 6749 sections 4.1.2 and 4.1.2.1, also for an error."""
@@ -139,7 +139,7 @@ class RedirectListener:
             return False
         return secrets.compare_digest(state.encode(), self._state.encode())
 
-    def _settle(self, parameters: dict[str, str], answer: asyncio.Future[Redirected]) -> tuple[str, str]:
+    def _finish_login(self, parameters: dict[str, str], answer: asyncio.Future[Redirected]) -> tuple[str, str]:
         if "error" in parameters:
             code = parameters["error"]
             description = describe_oauth_error(code, parameters.get("error_description"), self._redact)

@@ -221,7 +221,7 @@ class Program:
             self._changed.clear()
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
         clause = f"it was not ready within {duration(ready.timeout_seconds)}: {reason or NO_TIME}"
-        raise self._failure(clause, hint=self._hint_of_ports(child) or _longer(ready))
+        raise self._failure(clause, hint=self._hint_of_ports(child) or _longer_time_hint(ready))
 
     async def _look(self, ready: Readiness, child: Child, seconds: float) -> str | None:
         """Why it is not ready yet, as a phrase; None when it is, or has ended."""
@@ -365,7 +365,7 @@ def _is_taken(host: str, port: int) -> bool:
     return False
 
 
-def _longer(ready: Readiness) -> str:
+def _longer_time_hint(ready: Readiness) -> str:
     if ready.output is not None or ready.path is not None or ready.port is not None:
         return "check `ready`; `ready: { timeout: 2m }` waits longer"
     return "check that the program listens on the port of `url`; `ready: { timeout: 2m }` waits longer"

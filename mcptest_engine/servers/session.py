@@ -333,7 +333,7 @@ class Session:
             self.is_intact = False
             if call.future.cancelled():
                 self._calls.given_up[call.id] = call.tool_or_method
-                self._abandon(call, "the caller was cancelled")
+                self._cancel_at_server(call, "the caller was cancelled")
             else:
                 call.future.exception()  # it failed in the same turn: read here, so that asyncio does not log it
             raise
@@ -455,7 +455,7 @@ class Session:
         """End `call` with a failure."""
         self.is_intact = False
         if isinstance(failure, CallFailed) and failure.error is CallTimeout and self._calls.get(call.id) is call:
-            self._abandon(call, "no answer within `http.timeout`")
+            self._cancel_at_server(call, "no answer within `http.timeout`")
         self._calls.drop(call)
         if isinstance(failure, CallFailed) and failure.error is CallTimeout:
             self.call_timed_out.set()
@@ -507,7 +507,7 @@ class Session:
     # --- ends
 
     def _timed_out(self, call: Call) -> None:
-        self._abandon(call, f"no answer within {call.timeout_seconds:g} s")
+        self._cancel_at_server(call, f"no answer within {call.timeout_seconds:g} s")
         self._calls.given_up[call.id] = call.tool_or_method
         noise = " ⏎ ".join([text for at, text in self.remarks.noise if at >= call.sent_at][:_MAX_QUOTED_NOISE]) or None
         line = self._transport.unfinished()
@@ -517,7 +517,7 @@ class Session:
         failure = timed_out(call.method, call.timeout_seconds, noise=noise, unfinished=unfinished, refused=refused)
         self.failed(call, failure)
 
-    def _abandon(self, call: Call, reason: str) -> None:
+    def _cancel_at_server(self, call: Call, reason: str) -> None:
         """Cancel the call at the server, if it was sent.
 
         `initialize` must not be cancelled (MCP 2025-11-25, basic/utilities/cancellation). Over HTTP the stateless revision has

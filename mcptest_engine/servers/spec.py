@@ -70,7 +70,7 @@ DEFAULT_GRACE_SECONDS = 2.0
 _NO_OPTIONS: Mapping[str, object] = {}
 
 
-def _forget(secret: str) -> None:
+def _ignore_secret(secret: str) -> None:
     """Ignore a secret, for a spec whose user shows nothing."""
 
 
@@ -124,7 +124,7 @@ class ServerSpec:
     max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
     redact: Callable[[str], str] = field(default=as_it_is, repr=False, compare=False)
     redact_known: Callable[[Any], Any] = field(default=as_it_is, repr=False, compare=False)
-    keep_secret: Callable[[str], None] = field(default=_forget, repr=False, compare=False)
+    keep_secret: Callable[[str], None] = field(default=_ignore_secret, repr=False, compare=False)
 
     @property
     def has_fixed_port(self) -> bool:
@@ -194,7 +194,7 @@ def spec_from_settings(
         is_strict=is_strict,
         redact=as_it_is if redactor is None else redactor.redact_text,
         redact_known=as_it_is if redactor is None else redactor.redact_registered,
-        keep_secret=_forget if redactor is None else redactor.register,
+        keep_secret=_ignore_secret if redactor is None else redactor.register,
     )
 
 

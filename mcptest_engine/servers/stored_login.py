@@ -58,11 +58,11 @@ class StoredLogin:
         if not token.can_be_refreshed or not self._is_over(token, window_seconds=_WINDOW_SECONDS):
             return token.access_token
         if self._is_over(token, window_seconds=0.0):
-            return await self._fresh(token)
+            return await self._new_token(token)
         if self._tired_of == token.access_token:
             return token.access_token
         try:
-            return await self._fresh(token)
+            return await self._new_token(token)
         except AuthFailed:
             self._tired_of = token.access_token
             return token.access_token
@@ -70,7 +70,7 @@ class StoredLogin:
     async def renewed(self, refused: str | None, response: httpx2.Response) -> str | None:  # noqa: ARG002
         """The token that another process obtained meanwhile, or a refreshed one; None when it cannot be refreshed."""
         token = self._token
-        return token.access_token if token.access_token != refused else await self._fresh(token)
+        return token.access_token if token.access_token != refused else await self._new_token(token)
 
     async def aclose(self) -> None:
         """Wait for a running refresh, for as long as the authorization server may take."""
@@ -79,7 +79,7 @@ class StoredLogin:
     def _is_over(self, token: StoredToken, window_seconds: float) -> bool:
         return expired(token.expires_at_unix, token.last_refreshed, self._clock(), window_seconds)
 
-    async def _fresh(self, stale: StoredToken) -> str:
+    async def _new_token(self, stale: StoredToken) -> str:
         async def refresh() -> None:
             if self._token is stale:
                 await self._refresh(stale)
@@ -114,7 +114,7 @@ class StoredLogin:
             async with OAuthHttp(self._spec.http, patience_seconds(self._spec)) as http:
                 grant = await request_token(http, token.token_endpoint or "", form, client, redactor.redact_text)
         except OAuthTrouble as wrong:
-            raise self._failed(wrong) from wrong
+            raise self._refresh_failure(wrong) from wrong
         now, lifetime = self._clock(), grant.lifetime_seconds
         return token._replace(
             access_token=grant.access_token,
@@ -124,7 +124,7 @@ class StoredLogin:
             last_refreshed=now,
         )
 
-    def _failed(self, wrong: OAuthTrouble) -> AuthFailed:
+    def _refresh_failure(self, wrong: OAuthTrouble) -> AuthFailed:
         clause = f"the token stored by `mcptest login` could not be refreshed: {wrong.message}"
         hint = wrong.hint or "try again later"
         if wrong.code is not None:
