@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.catalog_texts import (
     CLEAN_UP,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
@@ -62,7 +63,7 @@ class AgentScaffold:
 def scaffold_agents(
     catalog: Catalog,
     target: Target,
-    case_of: Callable[[Mapping[str, Any], Finding | None], dict[str, Any]],
+    case_of: Callable[[JsonMapping, Finding | None], JsonDict],
     header: Sequence[str],
     *,
     template: Sequence[str] = (),
@@ -124,7 +125,7 @@ def scaffold_agents(
 def _entry(
     tool: Mapping[str, object],
     finding: Finding | None,
-    case: dict[str, Any],
+    case: JsonDict,
     target: Target,
     redact: Callable[[str], str] | None,
 ) -> Entry:
@@ -138,7 +139,7 @@ def _entry(
     return Entry(block="agents", test={**test, **case}, comments=comments)
 
 
-def _lists(tool: Mapping[str, Any], policy: ExecutionPolicy) -> dict[str, list[str]]:
+def _lists(tool: JsonMapping, policy: ExecutionPolicy) -> dict[str, list[str]]:
     """The tool lists of a case: its own tool is called where the policy of a generated suite allows that; otherwise a stub
     answers.
     """
@@ -146,11 +147,11 @@ def _lists(tool: Mapping[str, Any], policy: ExecutionPolicy) -> dict[str, list[s
     return {"allow": [], "dry": [name]} if _is_dry(tool, policy) else {"allow": [name]}
 
 
-def _is_dry(tool: Mapping[str, Any], policy: ExecutionPolicy) -> bool:
+def _is_dry(tool: JsonMapping, policy: ExecutionPolicy) -> bool:
     return policy.decide_tool(tool["name"], classify(tool), Purpose.GENERATE) is Decision.GENERATE_ONLY
 
 
-def _safety(tools: Sequence[Mapping[str, Any]], policy: ExecutionPolicy) -> Iterator[str]:
+def _safety(tools: Sequence[JsonMapping], policy: ExecutionPolicy) -> Iterator[str]:
     yield from wrapped(
         "A model decides what is called. Each case executes the tool under `allow`, and tools that declare "
         "`readOnlyHint: true`; calls of all others are refused."
@@ -163,7 +164,7 @@ def _safety(tools: Sequence[Mapping[str, Any]], policy: ExecutionPolicy) -> Iter
     yield from wrapped(CLEAN_UP)
 
 
-def _no_tool(target: Target) -> dict[str, Any]:
+def _no_tool(target: Target) -> JsonDict:
     return {
         "name": "the agent does without tools",
         "server": target.key,

@@ -18,6 +18,7 @@ from mcptest_engine.suite.yaml import read_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.running.cases import Case
     from mcptest_engine.safety.execution_policy import ExecutionPolicy
@@ -32,7 +33,7 @@ class Better(NamedTuple):
     """Arguments for one test. `name` is a new name when the test has another purpose with them."""
 
     test: TestResult
-    arguments: Mapping[str, Any]
+    arguments: JsonMapping
     sources: Mapping[str, str]
     name: str
 
@@ -99,7 +100,7 @@ class ArgumentSearch:
             self._tried[name], self._found[name] = tried, found_before
         yield Better(result, better, sources, name)
 
-    def _searching(self, case: Case, arguments: Mapping[str, object]) -> dict[str, Any] | None:
+    def _searching(self, case: Case, arguments: Mapping[str, object]) -> JsonDict | None:
         is_search = not {"search", "find", "query"}.isdisjoint(split_name(case.tool or ""))
         names = [
             name

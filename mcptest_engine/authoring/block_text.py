@@ -16,11 +16,13 @@ from mcptest_engine.suite.yaml_text import WIDTH, Unwritable, in_flow, scalar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
+
 BUDGET_COMMENT = "# latency budget: 2x the slowest observed call, rounded up to the nearest 50 ms, floor 100 ms"
 _BUDGET = "max_duration_ms"
 
 
-def test_block(test: Mapping[str, Any], *, comments: tuple[str, ...] = ()) -> str:
+def test_block(test: JsonMapping, *, comments: tuple[str, ...] = ()) -> str:
     """The lines of a test as an item of a list whose dash stands at column 2, `comments` (with their `#`) behind its name.
 
     Raises: Unwritable, RecursionError.

@@ -16,6 +16,7 @@ from mcptest_engine.safety.tool_classes import ToolClass, classify
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
 
@@ -48,7 +49,7 @@ def nameable_tools(tools: Iterable[Mapping[str, object]], notes: list[str]) -> d
     """
     from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, JsonMapping] = {}
     for number, tool in enumerate(tools, 1):
         name = tool.get("name")
         if not isinstance(name, str) or not name:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.propose import Proposed
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.servers.calls import Exchange
 
 BUDGET = "max_duration_ms"
@@ -34,7 +35,7 @@ class Merged(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]) -> Merged:
+def merged(proposed: Proposed, written: Any, judged: Sequence[JsonMapping]) -> Merged:
     """The proposal merged into `written`, the `expect` in the file; `judged` are its assertions with variables filled in.
 
     A list or a mapping stays one; it becomes the long form where the proposal adds a budget.
@@ -54,7 +55,7 @@ def merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]
     return Merged({**there, ASSERTIONS: made.rows(), **budgets}, (*made.notes(), *notes))
 
 
-def with_merged(proposed: Proposed, written: Any, judged: Sequence[Mapping[str, Any]]) -> Proposed:
+def with_merged(proposed: Proposed, written: Any, judged: Sequence[JsonMapping]) -> Proposed:
     """The proposal with `merged` as its `expect`."""
     from mcptest_engine.authoring.block_text import expect_text
     from mcptest_engine.suite.yaml_text import Unwritable
@@ -149,7 +150,7 @@ def _target(row: Any) -> str | None:
     return target.lstrip(".") if isinstance(target, str) else None
 
 
-def _covers(existing: Any, new: Mapping[str, Any]) -> bool:
+def _covers(existing: Any, new: JsonMapping) -> bool:
     """Whether a row that stays covers the target of a proposed one, by more than an open matcher."""
     if ASSERT_SET in existing and ASSERT_SET in new:
         return True
@@ -159,9 +160,7 @@ def _covers(existing: Any, new: Mapping[str, Any]) -> bool:
     return target == _IS_ERROR or next(iter(existing.get("matcher") or {}), "") not in _OPEN
 
 
-def _budgets(
-    written: Mapping[str, Any], wanted: Mapping[str, Any], observed: Sequence[Exchange]
-) -> tuple[dict[str, Any], list[str]]:
+def _budgets(written: JsonMapping, wanted: JsonMapping, observed: Sequence[Exchange]) -> tuple[JsonDict, list[str]]:
     """The budgets: one that no call exceeded stays, however wide it is, because the author chose it."""
     from mcptest_engine.judging.budgets import response_tokens
 
@@ -170,7 +169,7 @@ def _budgets(
         _TOKENS: float(max(response_tokens(one.answer) for one in observed)),
     }
     proposed = {BUDGET: wanted[BUDGET], _TOKENS: int(spent[_TOKENS])} if BUDGET in wanted else {}
-    found: dict[str, Any] = {}
+    found: JsonDict = {}
     notes = []
     for key, value in proposed.items():
         there = budget_of(written.get(key))

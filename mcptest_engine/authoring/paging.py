@@ -5,7 +5,7 @@ See docs/how-to/generate-a-suite.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.catalog_texts import nameable_tools
 from mcptest_engine.core.errors import UsageError, did_you_mean
@@ -15,8 +15,7 @@ from mcptest_engine.core.values import dataclass
 from mcptest_engine.safety.execution_policy import MANY_TOOLS, ExecutionPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.servers.catalog import Catalog
 
 PAGE = 25
@@ -56,7 +55,7 @@ def cursor_of(value: int | str) -> int:
 
 def chosen_tools(
     catalog: Catalog, options: ScaffoldOptions, notes: list[str], *, more: int = 0
-) -> tuple[list[Mapping[str, Any]], int, int | None]:
+) -> tuple[list[JsonMapping], int, int | None]:
     """The tools of the requested page, by name; where the entries after them begin; the cursor of the next page.
 
     `more` is how many entries follow the tools on later pages. `notes` say which named tools do not exist. Raises: UsageError

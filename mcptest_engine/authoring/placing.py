@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.block_text import BUDGET_COMMENT
 from mcptest_engine.authoring.loosening import is_same, loosening_of, rows_of
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.authoring.propose import Proposed
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.suite.load import LoadedSuite
 
 BLOCK = "tools"
@@ -53,7 +54,7 @@ class SameCall:
     index: int
     name: str
     line: int
-    judged: tuple[Mapping[str, Any], ...] = ()
+    judged: tuple[JsonMapping, ...] = ()
     others: tuple[int, ...] = ()
 
     @property
@@ -180,7 +181,7 @@ def loss_of(before: str, after: str, there: SameCall) -> str | None:
 
 def _long_tests(text: str) -> list[dict[str, object]]:
     """The tests of tools, with assertions in the long form."""
-    tests: list[dict[str, Any]] = with_long_assertions(read_tree(text.removeprefix(BOM), file="")).value[BLOCK]
+    tests: list[JsonDict] = with_long_assertions(read_tree(text.removeprefix(BOM), file="")).value[BLOCK]
     return tests
 
 
@@ -211,7 +212,7 @@ def _free_name(name: str, tests: Sequence[object]) -> str:
     return found
 
 
-def _reaches(settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _reaches(settings: JsonMapping, wanted: JsonMapping) -> bool:
     if settings.get("url") != wanted.get("url"):
         return False
     if "command" not in wanted:

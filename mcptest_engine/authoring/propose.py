@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import field, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.block_text import expect_text, reads_back, test_block
 from mcptest_engine.authoring.observing import Compared, Secrets, compare, scalars
@@ -27,6 +27,7 @@ from mcptest_engine.suite.yaml_text import Unwritable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.gate import Gate
     from mcptest_engine.servers.session import Session
@@ -49,7 +50,7 @@ class Proposed:
     """
 
     test: str
-    mapping: dict[str, Any]
+    mapping: JsonDict
     expect_text: str
     excluded_volatile: tuple[str, ...]
     calls_made: int
@@ -186,7 +187,7 @@ def _head(
     notes: list[str] = []
     try:
         given = secrets.without(dict(arguments))
-        head: dict[str, Any] = {
+        head: JsonDict = {
             "name": untemplated(f"{one_line(tool, 80)}: proposed assertions"),
             "server": server_key,
             "tool": untemplated(tool),
@@ -208,7 +209,7 @@ def _head(
     raise UsageError(f"the arguments cannot be written into a suite: {why}")
 
 
-def _proved(test: dict[str, Any]) -> dict[str, Any]:
+def _proved(test: JsonDict) -> JsonDict:
     """The test, without assertions at its end that would not be parsed as they are meant."""
     assertions = list(test["expect"]["assertions"])
     while assertions:
@@ -236,7 +237,7 @@ class _Proposal:
         self._compared = self._compare(today)
         self._assertions = list(self._all())
 
-    def expect(self) -> dict[str, Any]:
+    def expect(self) -> JsonDict:
         """The `expect` mapping in its long form."""
         return {"assertions": self._assertions, "max_duration_ms": latency_budget_ms(self._slowest)}
 
@@ -295,7 +296,7 @@ class _Proposal:
             return [_assertion("result", {"exists": True}, "the call must be answered")]
         return [*self._is_error(), *self._structure(), *self._exact()]
 
-    def _is_error(self) -> list[dict[str, Any]]:
+    def _is_error(self) -> list[JsonDict]:
         target = "result.isError"
         flags = [one.get("isError") for one in self._results]
         if any(flag is not None and not isinstance(flag, bool) for flag in flags):
@@ -312,7 +313,7 @@ class _Proposal:
             return [_assertion(target, {"exact": False}, _NOT_ERROR)]
         return [_assertion(target, {"not": {"exact": True}}, _NOT_ERROR)]
 
-    def _structure(self) -> list[dict[str, Any]]:
+    def _structure(self) -> list[JsonDict]:
         found = []
         for name in ("content", "structuredContent"):
             target = f"result.{name}"
@@ -328,7 +329,7 @@ class _Proposal:
                 self._note("the result has no `content`, which the protocol requires")
         return found
 
-    def _exact(self) -> list[dict[str, Any]]:
+    def _exact(self) -> list[JsonDict]:
         compared = self._compared
         self._left_out(
             "looks like a time or an id, or belongs to this process or machine, so it is not compared, although "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.agent_cases import MAX_TURNS, AgentScaffold, arguments_text, purpose, scaffold_agents
 from mcptest_engine.authoring.paging import DEFAULT_OPTIONS
@@ -10,10 +10,11 @@ from mcptest_engine.authoring.suite_text import wrapped
 from mcptest_engine.core.sanitise import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
 
@@ -50,7 +51,7 @@ def scaffold_redteam(
     )
 
 
-def _probe(tool: Mapping[str, Any], finding: Finding | None) -> dict[str, Any]:
+def _probe(tool: JsonMapping, finding: Finding | None) -> JsonDict:
     from mcptest_engine.core.synthesize import arguments_for
 
     name = one_line(tool["name"], 80)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
 
 
 class Choice(StrEnum):
@@ -97,11 +97,11 @@ class ReviewItem:
             return (self.kind, *(str(part) for part in self.path[-1:]))
         return (self.kind, str(self.was.get("target")), *(str(name) for name in matcher))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonDict:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ReviewItem:
+    def from_json(cls, data: JsonMapping) -> ReviewItem:
         """Decode an item of `to_json`. Raises: KeyError, TypeError."""
         members = {field.name: data[field.name] for field in fields(cls) if field.name in data}
         for name in ("left_out", "notes", "tests", "path", "arguments"):
@@ -135,7 +135,7 @@ class Reviewed:
     rejected: tuple[ReviewItem, ...] = ()
     skipped: tuple[ReviewItem, ...] = ()
     refused: tuple[RefusedItem, ...] = ()
-    forgotten: tuple[Mapping[str, Any], ...] = ()
+    forgotten: tuple[JsonMapping, ...] = ()
 
     @property
     def to_rerun(self) -> dict[str, tuple[str, ...]]:

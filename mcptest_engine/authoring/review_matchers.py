@@ -18,6 +18,7 @@ from mcptest_engine.suite.edit_steps import keep_form
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.suite.yaml import Pointer
 
 SHORT_TEXT = 80
@@ -30,7 +31,7 @@ _MOST_LINES = 500
 class Restated(NamedTuple):
     """Another matcher; `loosens` says how it demands less than the one that failed, None when it does not."""
 
-    matcher: Mapping[str, Any]
+    matcher: JsonMapping
     loosens: str | None = None
 
 
@@ -49,7 +50,7 @@ def restated(matcher: Mapping[str, object], actual: object) -> Restated | None:
     return found._replace(matcher=formed) if _holds(formed, actual) else found
 
 
-def find_loosening(matcher: Mapping[str, Any], part: Pointer, new: Any, actual: Any) -> str | None:
+def find_loosening(matcher: JsonMapping, part: Pointer, new: Any, actual: Any) -> str | None:
     """How a matcher demands less when only its `part` becomes `new`, as proposed for `actual`."""
     name, *inner = part
     if name == "all-of" and len(inner) > 1:

@@ -9,7 +9,7 @@ import base64
 import contextlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.review_items import FileChange, Reviewed
 from mcptest_engine.workspace.atomic import write_atomic
@@ -19,6 +19,7 @@ from mcptest_engine.workspace.json_text import to_json_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.workspace.workspace import Workspace
 
 MOST_REJECTED = 2_000
@@ -89,7 +90,7 @@ def _path(workspace: Workspace, name: str) -> Path:
     return workspace.data_dir / name
 
 
-def _read(workspace: Workspace, name: str) -> dict[str, Any]:
+def _read(workspace: Workspace, name: str) -> JsonDict:
     try:
         stored = json.loads(read_file(_path(workspace, name), largest=_LARGEST))
     except (OSError, ValueError, RecursionError):

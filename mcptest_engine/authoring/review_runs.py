@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.review_texts import SuiteText
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.suite.yaml import Pointer
     from mcptest_engine.workspace.workspace import Workspace
 
@@ -113,7 +114,7 @@ class Seen(NamedTuple):
     """One result of a test: its run, and the result in the record."""
 
     run_id: str
-    result: Mapping[str, Any]
+    result: JsonMapping
 
 
 def results(records: Iterator[Mapping[str, object]]) -> dict[tuple[str, str, str], list[list[Seen]]]:
@@ -197,8 +198,8 @@ class Guess(NamedTuple):
 
     block: str
     place: int
-    was: Mapping[str, Any]
-    value: Mapping[str, Any]
+    was: JsonMapping
+    value: JsonMapping
     why: str
     loosens: str | None
     notes: tuple[str, ...]
@@ -395,7 +396,7 @@ def _of_expect(
 
 
 def _of_short(
-    expect: Any, path: Pointer, matcher: dict[str, Any], new: dict[str, Any], loosens: str | None, failed: _Failed
+    expect: Any, path: Pointer, matcher: JsonDict, new: JsonDict, loosens: str | None, failed: _Failed
 ) -> Iterator[_Restated]:
     """A failed assertion in the short form, whose key ends `path`; a plain value stays one where it can."""
     key = path[-1]
@@ -468,7 +469,7 @@ def _is_partly_changed(was: object, now: object, value: object) -> bool:
     return False
 
 
-def _leaves(item: object, row: object) -> Iterator[tuple[Pointer, Mapping[str, Any], Pointer, Mapping[str, Any]]]:
+def _leaves(item: object, row: object) -> Iterator[tuple[Pointer, JsonMapping, Pointer, JsonMapping]]:
     """The leaves of an assertion or a set: the path in the suite, the assertion, the path in the record, the row."""
     if not isinstance(item, dict) or not isinstance(row, dict):
         return
@@ -602,7 +603,7 @@ def _failed_everywhere(newest: Sequence[Seen], place: tuple[str | int, ...]) -> 
     return all(row is None or row.get("passed") is False for row in rows)
 
 
-def _row_at(result: Mapping[str, object], place: tuple[str | int, ...]) -> Mapping[str, Any] | None:
+def _row_at(result: Mapping[str, object], place: tuple[str | int, ...]) -> JsonMapping | None:
     found: Any = result
     for part in place:
         try:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.workspace.workspace import Workspace
 
 SUITE_SUFFIXES = (".yaml", ".yml", ".json")
@@ -371,20 +372,20 @@ def _in_form_of(was: Any, wanted: Any) -> Any:
     return wanted[ASSERTIONS] if only_assertions and (was is None or isinstance(was, list)) else wanted
 
 
-def _long_expect(expect: object, block: str) -> dict[str, Any]:
+def _long_expect(expect: object, block: str) -> JsonDict:
     """An `expect` with all its assertions in the long form."""
     others = {key: expect[key] for key in expect if key in EXPECT_KEYS} if isinstance(expect, dict) else {}
     return {**others, ASSERTIONS: [row for _, row in long_form_assertions(expect, block)]}
 
 
-def _in_short_form(was: Mapping[str, Any], wanted: object, block: str) -> Any:
+def _in_short_form(was: JsonMapping, wanted: object, block: str) -> Any:
     """`wanted` written as `was` is: keys of the short form stay where their assertions do, further ones are in `assertions`.
 
     `wanted` itself where that would read otherwise.
     """
     long, old = _long_expect(wanted, block), _long_expect(was, block)[ASSERTIONS]
     left: list[Any] = long[ASSERTIONS]
-    written: dict[str, Any] = {}
+    written: JsonDict = {}
     for key, there in was.items():
         if key in EXPECT_KEYS:
             written |= {key: long[key]} if key in long else {}

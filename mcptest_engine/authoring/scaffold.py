@@ -57,6 +57,7 @@ __all__ = [
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.synthesize import ArgumentCase, Synthesis
     from mcptest_engine.safety.poisoning import Finding
     from mcptest_engine.servers.catalog import Catalog
@@ -225,7 +226,7 @@ def _prompt_entries(prompts: Sequence[Mapping[str, object]], key: str, notes: li
             notes.append(f"prompt {number} of the list has no name, so nothing can get it")
         elif name not in seen:
             seen.add(name)
-            test: dict[str, Any] = {"name": f"{one_line(name, 80)}: can be rendered", "server": key}
+            test: JsonDict = {"name": f"{one_line(name, 80)}: can be rendered", "server": key}
             test["prompt"] = untemplated(name)
             arguments = prompt_arguments(prompt)
             if arguments:
@@ -251,7 +252,7 @@ class _Writer:
         self._names = set(existing)
         self._existing = existing
 
-    def tool(self, tool: Mapping[str, Any], options: ScaffoldOptions) -> None:
+    def tool(self, tool: JsonMapping, options: ScaffoldOptions) -> None:
         name = tool["name"]
         tool_class = classify(tool)
         decision = options.policy.decide_tool(name, tool_class, Purpose.GENERATE)
@@ -338,9 +339,9 @@ class _Writer:
 
     def _test(
         self,
-        tool: Mapping[str, Any],
+        tool: JsonMapping,
         what: str,
-        arguments: Mapping[str, Any],
+        arguments: JsonMapping,
         tool_class: ToolClass,
         *comments: str,
         guessed: Sequence[str] = (),
@@ -350,7 +351,7 @@ class _Writer:
     ) -> Entry:
         """One call. With `refused` it has to fail because of its `guessed` arguments."""
         name = tool["name"]
-        test: dict[str, Any] = {
+        test: JsonDict = {
             "name": f"{one_line(name, 80)}: {one_line(what, 80)}",
             "server": self._key,
             "tool": untemplated(name),
@@ -413,7 +414,7 @@ def _held(entry: Entry, tool_class: ToolClass, reason: str | None) -> Entry:
     return Entry(block=entry.block, test=test, comments=comments)
 
 
-def _skipped(test: Mapping[str, object], reason: str) -> dict[str, Any]:
+def _skipped(test: Mapping[str, object], reason: str) -> JsonDict:
     """The test with a `skip:`, before its `expect:` where it has one."""
     expect = {"expect": test["expect"]} if "expect" in test else {}
     return {**{key: value for key, value in test.items() if key != "expect"}, "skip": reason, **expect}
@@ -499,7 +500,7 @@ _DATA = frozenset({"const", "enum", "default"})
 DEEPEST_SCHEMA = 60  # levels; a suite has 100, some of which lead to the schema
 
 
-def usable_schema(schema: object) -> tuple[dict[str, Any], str | None]:
+def usable_schema(schema: object) -> tuple[JsonDict, str | None]:
     """An `outputSchema` without its prose and without keywords that check nothing, or why it cannot be used.
 
     It cannot when it is no schema, or refers to something outside.

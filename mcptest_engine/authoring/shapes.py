@@ -15,6 +15,8 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mcptest_engine.core.json_types import JsonDict
+
 MOST_VALUES = 100_000
 """The most values that are read."""
 MOST_SHAPES = 200
@@ -38,7 +40,7 @@ class Shape:
     elements_open: bool = False
 
 
-def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda _: True) -> dict[str, Any]:
+def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda _: True) -> JsonDict:
     """A JSON Schema that all `values` match. Members whose name `may_name` refuses are left out.
 
     Keys are sorted, so that equal observations give equal texts.
@@ -79,7 +81,7 @@ def schema_of(values: Iterable[Any], *, may_name: Callable[[str], bool] = lambda
     return _rendered(top)
 
 
-def widened(schema: dict[str, Any], declared: object) -> dict[str, Any]:
+def widened(schema: JsonDict, declared: object) -> JsonDict:
     """The observed schema, with "number" for whole numbers when the declared schema allows any number."""
     if not isinstance(declared, dict):
         return schema
@@ -118,7 +120,7 @@ def _may_look(size: int, seen: int, waiting: deque[Any], most: int) -> bool:
 
 def _rendered(shape: Shape) -> dict[str, object]:
     """The schema, its keys in alphabetical order."""
-    found: dict[str, Any] = {}
+    found: JsonDict = {}
     if shape.elements is not None and not shape.elements_open:
         inner = _rendered(shape.elements)
         if inner:

@@ -8,7 +8,7 @@ refused.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.authoring.suite_text import (
     TestText,
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.suite.yaml import Pointer
 
 
-def declared_in(text: str) -> dict[str, Any]:
+def declared_in(text: str) -> JsonDict:
     """The content of the suite's text, {} for an empty one. Raises: EditRefused when it cannot be parsed."""
     try:
         tree = read_tree(text.removeprefix(BOM), file="").value
@@ -162,7 +163,7 @@ def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
     return text
 
 
-def _nameless_others(tree: Mapping[str, Any]) -> Iterator[Pointer]:
+def _nameless_others(tree: JsonMapping) -> Iterator[Pointer]:
     """The places of what asks a server without a name, and for which `defaultTest` does not hold."""
     for kind in TestKind:
         if kind.is_request:

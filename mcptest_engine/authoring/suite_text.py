@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
 
 LINE = 120
 """The longest line of a header."""
@@ -39,7 +40,7 @@ class Entry:
     """One test of a suite: the block that it goes into, its mapping, and the lines of comment above it, without their `#`."""
 
     block: str
-    test: Mapping[str, Any]
+    test: JsonMapping
     comments: tuple[str, ...] = ()
 
 
@@ -230,7 +231,7 @@ def _has_template_key(value: object) -> bool:
 def _read_back(tests: Sequence[TestText]) -> bool:
     """Whether the tests parse as intended; an `expect` that is known to is not parsed again."""
     lines: list[str] = []
-    meant: list[dict[str, Any]] = []
+    meant: list[JsonDict] = []
     for one in tests:
         start, end = one.known
         lines += [*one.lines[:start], *one.lines[end:]]

@@ -13,6 +13,7 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.suite.load import LoadedSuite
 
 TARGET = "target"
@@ -27,9 +28,9 @@ class Target:
     and what the templates of a server of another suite name.
     """
 
-    settings: Mapping[str, Any]
+    settings: JsonMapping
     key: str = TARGET
-    variables: Mapping[str, Any] = field(default_factory=dict)
+    variables: JsonMapping = field(default_factory=dict)
 
 
 def declared_in_suite(suite: LoadedSuite, server: str) -> Target:
@@ -112,7 +113,7 @@ def with_variables(settings: Mapping[str, object], secrets: Iterable[str]) -> Ta
 class FreeNames(NamedTuple):
     """A server's declaration and its secrets, under variables without another value here; `notes` name those that have one."""
 
-    settings: dict[str, Any]
+    settings: JsonDict
     secrets: dict[str, str]
     notes: tuple[str, ...]
 

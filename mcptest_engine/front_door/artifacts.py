@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import RecordError, UsageError, did_you_mean
 from mcptest_engine.front_door.inside import check_places, own_suite
@@ -17,6 +17,7 @@ from mcptest_engine.workspace.ulid import is_ulid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.servers.diagnosis.checks import Check
@@ -33,7 +34,7 @@ async def list_runs(request: Request) -> Answer:
     return await asyncio.to_thread(_list_runs, request)
 
 
-def _list_runs(request: Request) -> dict[str, Any]:
+def _list_runs(request: Request) -> JsonDict:
     start, limit = start_of(request.arguments.get("cursor")), int(request.arguments.get("limit", 20))
     ids = [path.stem for path in request.workspace.runs()]
     taken, following = page(ids[: start + limit], start, show=lambda run_id: _headline(request.workspace, run_id))
@@ -47,7 +48,7 @@ async def get_run(request: Request) -> Answer:
     return await asyncio.to_thread(_get_run, request)
 
 
-def _get_run(request: Request) -> dict[str, Any]:
+def _get_run(request: Request) -> JsonDict:
     record = run_of(request.workspace, request.arguments["run_id"])
     run_id = request.arguments["run_id"].upper()
     tests = tests_of(record)
@@ -72,7 +73,7 @@ async def render_report(request: Request) -> Answer:
     return await asyncio.to_thread(_render_report, request)
 
 
-def _render_report(request: Request) -> dict[str, Any]:
+def _render_report(request: Request) -> JsonDict:
     from mcptest_engine.core.run_record import RunRecord
     from mcptest_engine.reporting.record_schema import record_fault
     from mcptest_engine.reporting.registry import render
@@ -88,7 +89,7 @@ def _render_report(request: Request) -> dict[str, Any]:
     if fault is not None:
         raise UsageError(f'the run "{run_id}" is not a run record: {fault}'[:500], hint=_NO_RUN)
     text = render(form, record).text
-    answer: dict[str, Any] = {"run_id": run_id, "format": form, "bytes": len(text.encode())}
+    answer: JsonDict = {"run_id": run_id, "format": form, "bytes": len(text.encode())}
     if weight(text) <= LARGEST_PAGE:
         return {**answer, "text": text}
     if not request.door.writes_enabled:
@@ -130,7 +131,7 @@ async def get_coverage(request: Request) -> Answer:
     return await asyncio.to_thread(_get_coverage, request)
 
 
-def _get_coverage(request: Request) -> dict[str, Any]:
+def _get_coverage(request: Request) -> JsonDict:
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.running.coverage import calls_of, coverage_of, lists_of_tests
 
@@ -142,7 +143,7 @@ def _get_coverage(request: Request) -> dict[str, Any]:
     tests = tests_of(record)
     called = [{"server": server, "tool": tool, "calls": calls} for (server, tool), calls in calls_of(tests).items()]
     shown, more = page(called, 0, room=_ROOM_FOR_CALLS)
-    answer: dict[str, Any] = {"run_id": run_id.upper(), "tools_called": shown}
+    answer: JsonDict = {"run_id": run_id.upper(), "tools_called": shown}
     recorded_notes = record.get("coverage_notes")
     notes = [
         one_line(str(text), 300)
@@ -186,7 +187,7 @@ async def list_cassettes(request: Request) -> Answer:
     """{cassettes: [{name, bytes}], next_cursor?} of the workspace."""
     from mcptest_engine.workspace.cassettes import cassette_path
 
-    def entry_of(name: str) -> dict[str, Any]:
+    def entry_of(name: str) -> JsonDict:
         try:
             return {"name": name, "bytes": cassette_path(request.workspace, name).stat().st_size}
         except OSError as wrong:
@@ -209,7 +210,7 @@ async def get_cassette(request: Request) -> Answer:
     return await asyncio.to_thread(_get_cassette, request)
 
 
-def _get_cassette(request: Request) -> dict[str, Any]:
+def _get_cassette(request: Request) -> JsonDict:
     from mcptest_engine.workspace.cassettes import load_cassette
 
     name = request.arguments["name"]
@@ -256,13 +257,13 @@ async def get_doctor_report(request: Request) -> Answer:
     suite = None if checked is None else checked.suite
     check_models(checks.append, environ if suite is None else {**suite.lookups, **suite.env})
     redactor = Redactor(() if suite is None else suite.secrets)
-    document: dict[str, Any] = redactor.redact(Report(checks=tuple(checks)).as_json())
+    document: JsonDict = redactor.redact(Report(checks=tuple(checks)).as_json())
     shown, more = page(document["checks"], 0, room=LARGEST_PAGE)
     left = {} if more is None else {"omitted": f"{len(checks) - more:,} more checks: see mcptest doctor"}
     return {**document, "checks": shown, **left}
 
 
-def _headline(workspace: Workspace, run_id: str) -> dict[str, Any]:
+def _headline(workspace: Workspace, run_id: str) -> JsonDict:
     """The members before the tests of a record, without parsing the tests."""
     from mcptest_engine.core.ledger import count_to_review
     from mcptest_engine.workspace.json_beginnings import head_of

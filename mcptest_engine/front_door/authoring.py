@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.authoring.targets import variable_notes
 from mcptest_engine.core.errors import UsageError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcptest_engine.authoring.paging import ScaffoldOptions
     from mcptest_engine.authoring.propose import Proposed
     from mcptest_engine.authoring.targets import Target
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.servers.calls import Exchange
@@ -61,7 +62,7 @@ async def scaffold_suite(request: Request) -> Answer:
 
     wants_text, texts = arguments.get("text", True), []
 
-    def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
+    def make(options: ScaffoldOptions) -> tuple[JsonDict, int]:
         made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
         texts.append(made.suite)
         named = {tool.name for tool in made.tools}
@@ -135,7 +136,7 @@ async def _agent_cases(request: Request, scaffold: Callable[..., AgentScaffold])
 
     learnt = await _learnt(request)
 
-    def make(options: ScaffoldOptions) -> tuple[dict[str, Any], int]:
+    def make(options: ScaffoldOptions) -> tuple[JsonDict, int]:
         made = scaffold(learnt.catalog, learnt.target, options, redact=learnt.redact)
         more = {} if made.next_cursor is None else {"next_cursor": made.next_cursor}
         return {
@@ -155,9 +156,7 @@ def _handle_note(request: Request, suite: str) -> str:
     return f"the handle of this suite is `{request.door.handles.add(suite)}`"
 
 
-def _with_room(
-    make: Callable[[ScaffoldOptions], tuple[dict[str, Any], int]], options: ScaffoldOptions
-) -> dict[str, Any]:
+def _with_room(make: Callable[[ScaffoldOptions], tuple[JsonDict, int]], options: ScaffoldOptions) -> JsonDict:
     """Return what `make` builds for as many entries of the page as fit into an answer."""
     while True:
         answer, entries = make(options)
@@ -187,7 +186,7 @@ async def propose_assertions(request: Request) -> Answer:
 
     proposed: list[Proposed] = []
 
-    async def observe(session: Session) -> dict[str, Any]:
+    async def observe(session: Session) -> JsonDict:
         gate = Gate(policy)
         warnings = warnings_of(await gate.descriptors(session, arguments["tool"]))
         made = await propose(
@@ -209,7 +208,7 @@ async def propose_assertions(request: Request) -> Answer:
             **warnings,
         }
 
-    answer: dict[str, Any] = await with_server(spec, observe)
+    answer: JsonDict = await with_server(spec, observe)
     if handle is not None:
         try:
             placed = await asyncio.to_thread(added, before, proposed[0], target, with_server=is_new)

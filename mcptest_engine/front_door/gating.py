@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcptest_engine.authoring.targets import (
@@ -33,6 +33,7 @@ from mcptest_engine.suite.secrets import has_userinfo, secret_values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.front_door.door import Door
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.suite.load import LoadedSuite
@@ -44,7 +45,7 @@ _OWN_PREFIXES = ("MCP_", "MCPTEST_")
 """The prefixes of variables that are meant for MCP servers only."""
 
 
-def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
+def target_of(door: Door, arguments: JsonMapping) -> tuple[ServerSpec, Target]:
     """The server of `url` or `command`, ready to be connected to, and as a suite declares it.
 
     Raises: UsageError unless exactly one is given, PolicyDenied for a command without permission, or a token that may not be
@@ -63,10 +64,10 @@ def target_of(door: Door, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Tar
     return _of_command(door, [str(word) for word in command or ()], arguments.get("env"), url)
 
 
-def _of_url(door: Door, url: str, arguments: Mapping[str, Any]) -> tuple[ServerSpec, Target]:
+def _of_url(door: Door, url: str, arguments: JsonMapping) -> tuple[ServerSpec, Target]:
     if arguments.get("env"):
         raise UsageError("`env` requires `command`", hint="a URL takes `bearer_token_env`")
-    settings: dict[str, Any] = {"url": _checked_url(url)}
+    settings: JsonDict = {"url": _checked_url(url)}
     variable = arguments.get("bearer_token_env")
     if variable is not None:
         if not _may_send(door, variable, url):
@@ -97,9 +98,9 @@ def _of_command(
 ) -> tuple[ServerSpec, Target]:
     over_http = {} if url is None else {"url": _checked_url(url)}
     if door.writes_enabled:
-        settings: dict[str, Any] = {"command": argv, **over_http, **({"env": dict(env)} if env else {})}
+        settings: JsonDict = {"command": argv, **over_http, **({"env": dict(env)} if env else {})}
         secrets: dict[str, str] = {}
-        written: dict[str, Any] = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
+        written: JsonDict = {**settings, **({"env": declared_env(env, secrets)} if env else {})}
         written["command"] = declared_command(argv, secrets)
         written |= {} if url is None else {"url": declared_url(url, secrets)}
         return _spec(door, settings, secrets.values()), with_variables(written, secrets)

@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcptest_engine.core.errors import McptestError, UsageError
 from mcptest_engine.core.lenient_json import LenientError, loads
@@ -24,6 +24,8 @@ from mcptest_engine.workspace.suite_file import write_suite
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mcptest_engine.core.json_types import JsonDict
+
 DEFAULT_PATH = Path(".claude") / "mcp.json"
 NAME = "mcptest"
 
@@ -34,7 +36,7 @@ class Installed(NamedTuple):
     """
 
     path: Path
-    entry: dict[str, Any]
+    entry: JsonDict
     changed: bool
     backup: Path | None = None
 
@@ -104,14 +106,14 @@ def _servers_key(file: Path, text: str) -> str:
     return "servers" if file.parent.name == ".vscode" else "mcpServers"
 
 
-def _entry_in_file(settings: object, member: str) -> dict[str, Any]:
+def _entry_in_file(settings: object, member: str) -> JsonDict:
     """The existing entry of the file."""
     servers = settings.get(member) if isinstance(settings, dict) else None
     found = servers.get(NAME) if isinstance(servers, dict) else None
     return dict(found) if isinstance(found, dict) else {}
 
 
-def _own_entry(root: Path, file: Path, words: list[str], *, typed: bool) -> dict[str, Any]:
+def _own_entry(root: Path, file: Path, words: list[str], *, typed: bool) -> JsonDict:
     if not file.absolute().is_relative_to(root.absolute()):
         words += ["--workspace", str(root)]  # programs that read that file may start anywhere
     kind = {"type": "stdio"} if typed else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mcptest_engine.core.errors import ServerError
 from mcptest_engine.front_door.gating import target_of
@@ -12,6 +12,7 @@ from mcptest_engine.front_door.paging import LARGEST_HEAD, LARGEST_PAGE, page, p
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.front_door.door import Request
     from mcptest_engine.front_door.verbs import Answer
     from mcptest_engine.servers.session import Session
@@ -44,7 +45,7 @@ def _page_of_tools(spec: ServerSpec, tools: list[dict[str, object]], start: int)
         room //= 2
 
 
-def warnings_of(tools: Iterable[Mapping[str, object]]) -> dict[str, Any]:
+def warnings_of(tools: Iterable[Mapping[str, object]]) -> JsonDict:
     """`warnings` about the descriptions, or nothing: a server without findings costs no token."""
     from mcptest_engine.safety.poisoning import description_warnings, warning_json
 
@@ -97,7 +98,7 @@ async def call_tool(request: Request) -> Answer:
         as_arguments=True,
     )
 
-    async def call(session: Session) -> dict[str, Any]:
+    async def call(session: Session) -> JsonDict:
         gate = Gate(policy)
         (listed, *_) = await gate.descriptors(session, name)
         exchange = await gate.call(session, name, given.get("args", {}), timeout_seconds=spec.timeout_seconds)
@@ -115,7 +116,7 @@ async def call_tool(request: Request) -> Answer:
     return await with_server(spec, call)
 
 
-def raw_answer(answer: Mapping[str, object], room: int) -> dict[str, Any]:
+def raw_answer(answer: Mapping[str, object], room: int) -> JsonDict:
     """{result} or {error} as the server sent it, without what looks like a secret, as in a run record."""
     from mcptest_engine.core.redaction import Redactor
 
@@ -144,13 +145,13 @@ async def with_server(spec: ServerSpec, use: Callable[[Session], Awaitable[_T]])
         raise
 
 
-async def _page_of_lists(request: Request, **members: str) -> dict[str, Any]:
+async def _page_of_lists(request: Request, **members: str) -> JsonDict:
     """Build pages over several lists together, each under its name in the answer."""
     spec, _ = target_of(request.door, request.arguments)
     start = start_of(request.arguments.get("cursor"))
     entries = await _list_entries(spec, **members)
     taken, following = page([entry for _, entry in entries], start, show=_redaction_for(spec))
-    answer: dict[str, Any] = {member: [] for member in members}
+    answer: JsonDict = {member: [] for member in members}
     for (member, _), entry in zip(entries[start:], taken, strict=False):
         answer[member].append(entry)
     return {**answer, **({"next_cursor": following} if following is not None else {})}
@@ -160,7 +161,7 @@ async def _list_entries(spec: ServerSpec, **members: str) -> list[tuple[str, dic
     """(member, entry) of every list that the server declares."""
     from mcptest_engine.servers.catalog import LISTS, list_all
 
-    async def read(session: Session) -> list[tuple[str, dict[str, Any]]]:
+    async def read(session: Session) -> list[tuple[str, JsonDict]]:
         declared = session.capabilities or {}
         found = []
         for member, what in members.items():

@@ -14,6 +14,8 @@ from mcptest_engine.core.lenient_json import Reader, loads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict
+
 _INDENT = re.compile(r"[ \t]*")
 _REMARK = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?(?=\r?\n)")
 
@@ -38,7 +40,7 @@ class _Marking(Reader):
         self.objects: dict[tuple[str, ...], _Object] = {}
         self._path: tuple[str, ...] = ()
 
-    def members(self, depth: int) -> dict[str, Any]:
+    def members(self, depth: int) -> JsonDict:
         opened, found, places = self.at, {}, {}
         path = self._path
         self.at += 1

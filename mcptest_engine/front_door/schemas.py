@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
 
 
-def _object(required: tuple[str, ...] = (), **properties: object) -> dict[str, Any]:
+def _object(required: tuple[str, ...] = (), **properties: object) -> JsonDict:
     """A closed object: unknown arguments are refused."""
-    found: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    found: JsonDict = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**found, "required": list(required)} if required else found
 
 
-def _text(about: str, **more: object) -> dict[str, Any]:
+def _text(about: str, **more: object) -> JsonDict:
     return {"type": "string", "description": about, **more}
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
+def _list(items: JsonDict) -> JsonDict:
     return {"type": "array", "items": items}
 
 
@@ -24,7 +27,7 @@ def _given(required: tuple[str, ...], **properties: object) -> dict[str, object]
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _or_null(schema: JsonDict) -> JsonDict:
     """Two branches and no list of types, which some clients cannot pass to their model."""
     return {"anyOf": [schema, {"type": "null"}]}
 
@@ -38,7 +41,7 @@ _WARNINGS = _list(_given(("tool", "rule", "summary"), tool=_STRING, rule=_STRING
 
 OBJECT: dict[str, object] = {"type": "object"}
 NOTHING = _object()
-_TARGET: dict[str, Any] = {
+_TARGET: JsonDict = {
     "url": _STRING,
     "bearer_token_env": _STRING,
     "command": {**_STRINGS, "minItems": 1},
@@ -47,11 +50,11 @@ _TARGET: dict[str, Any] = {
 _SUITE = _text("YAML text, or a handle")
 _CONFIG = _text("A suite file here, or a handle")
 _FILTER = _text("A test's name, a part of names, or re:REGEX")
-_PAID: dict[str, Any] = {
+_PAID: JsonDict = {
     "max_cost_usd": {"type": "number", "exclusiveMinimum": 0},
     "models": {**_STRINGS, "minItems": 1},
 }
-_ALLOW: dict[str, Any] = {"allow": _STRINGS, "presumed": _FLAG}
+_ALLOW: JsonDict = {"allow": _STRINGS, "presumed": _FLAG}
 TARGET = _object(**_TARGET)
 CATALOG = _object(**_TARGET, cursor=_CURSOR)
 SCAFFOLD = _object(

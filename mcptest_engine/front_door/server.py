@@ -45,6 +45,8 @@ from mcptest_engine.suite.compliance import HANDSHAKE_REVISIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
+
 INSTRUCTIONS = (
     "Test an MCP server. Name it by `url` (`bearer_token_env`: the variable with its token) or `command` (argv; `env`). "
     "list_tools shows it, scaffold_suite writes a suite, propose_assertions proposes tests from real answers, run_tool_test "
@@ -127,7 +129,7 @@ class Client:
         if body is not None:
             self._send(body)
 
-    async def answer(self, message: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> bytes | None:
+    async def answer(self, message: JsonMapping, headers: Mapping[str, str] | None = None) -> bytes | None:
         """The response to a request; None for one that stays open. `headers` are those of HTTP."""
         from mcptest_engine.mock.server import is_stateless
 
@@ -309,7 +311,7 @@ def _tool_entry(verb: verbs.Verb, *, writes_enabled: bool) -> dict[str, object]:
 
 async def _call_verb(
     door: Door, params: Mapping[str, object], progress: Any, client: dict[str, str] | None
-) -> dict[str, Any]:
+) -> JsonDict:
     """The result of a tool call. Raises: RpcError for an unknown verb."""
     name, given = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
@@ -353,7 +355,7 @@ def _verb(door: Door, name: str) -> verbs.Verb:
     return found
 
 
-def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> Mapping[str, Any]:
+def _checked(verb: verbs.Verb, arguments: Mapping[str, object]) -> JsonMapping:
     """Check the arguments. Raises: UsageError with the problem and the nearest name."""
     import jsonschema_rs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcptest_engine.core.errors import McptestError, Severity, SuiteError, UsageError
 from mcptest_engine.core.results import Verdict
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.core.errors import Problem
     from mcptest_engine.core.events import Event
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.core.results import TestResult
     from mcptest_engine.core.run_record import RunRecord, SuiteNotRun
     from mcptest_engine.front_door.door import Door, Request
@@ -58,7 +59,7 @@ async def validate_suite(request: Request) -> Answer:
     return await validated(request, text_of(request))
 
 
-async def validated(request: Request, text: str) -> dict[str, Any]:
+async def validated(request: Request, text: str) -> JsonDict:
     """The problems of a suite's text, as many as fit."""
     from mcptest_engine.suite.load import check_text
 
@@ -66,7 +67,7 @@ async def validated(request: Request, text: str) -> dict[str, Any]:
     checked = await asyncio.to_thread(check_text, text, options, base_dir=request.workspace.root)
     request.door.keep_secrets(() if checked.suite is None else checked.suite.secrets)
     shown, more = page(checked.errors, 0, room=ROOM_FOR_ERRORS, show=_problem_json)
-    answer: dict[str, Any] = {"valid": not checked.errors, "errors": shown}
+    answer: JsonDict = {"valid": not checked.errors, "errors": shown}
     notes = [] if more is None else [f"{len(checked.errors) - more:,} more errors are not shown: correct these first"]
     warnings = [problem for problem in checked.problems if problem.severity is Severity.WARNING]
     if warnings:
@@ -303,7 +304,7 @@ async def mutate_suite(request: Request) -> Answer:
     redactor, called_off, progress = Redactor(suite.secrets), Flag(), _ProgressSender(request)
     replay = replay_for(suite, workspace, options, redactor=redactor, stop=called_off.is_set)
 
-    async def measure() -> dict[str, Any]:
+    async def measure() -> JsonDict:
         settings = RunSettings(environ=door.environ)
         cassettes = () if cassette is None else (cassette,)
         recording = await record_answers(suite, settings, workspace=workspace, emit=progress, cassettes=cassettes)
@@ -326,7 +327,7 @@ async def mutate_suite(request: Request) -> Answer:
             remove_inline(named.path)
 
 
-def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
+def _mutation_answer(report: JsonDict, handle: str | None) -> Answer:
     """The parts of a mutation report for an agent. `handle` is that of a suite that was sent as text."""
     from mcptest_engine.mutation.report import survivor_groups
 
@@ -352,9 +353,9 @@ def _mutation_answer(report: dict[str, Any], handle: str | None) -> Answer:
     return {**answer, "notes": notes}
 
 
-def _only_members(entry: Mapping[str, object], names: Iterable[str]) -> dict[str, Any]:
+def _only_members(entry: Mapping[str, object], names: Iterable[str]) -> JsonDict:
     """Reduce the entry to these members."""
-    found: dict[str, Any] = presentable({name: entry[name] for name in names if name in entry})
+    found: JsonDict = presentable({name: entry[name] for name in names if name in entry})
     return found
 
 
@@ -421,7 +422,7 @@ class _ProgressSender:
             await self._progress(float(self._done), float(self._total), self._last)
 
 
-def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> dict[str, Any]:
+def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> JsonDict:
     """The answer for runs of one suite or of several; some may not have run."""
     from mcptest_engine.core.sanitise import one_line
     from mcptest_engine.reporting.facts import unchecked_text
@@ -440,7 +441,7 @@ def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRu
         failed, 0, room=ROOM_FOR_FAILURES, show=lambda one: _failure_row(request, one[0].named, one[0].record, *one[1:])
     )
     handle, suites, totals = runs[0].named.handle, _suite_rows(runs, not_run), record.totals
-    answer: dict[str, Any] = {
+    answer: JsonDict = {
         "verdict": record.verdict.value,
         **({"suites": suites} if suites else {"run_id": record.run_id}),
         **({} if handle is None else {"suite": handle}),
@@ -467,9 +468,9 @@ def _run_answer(request: Request, runs: list[_Ran], not_run: Sequence[SuiteNotRu
     return answer
 
 
-def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[dict[str, Any]]:
+def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[JsonDict]:
     """A row for each of several suites with its verdict; none for a single suite."""
-    rows: list[dict[str, Any]] = [
+    rows: list[JsonDict] = [
         {
             "config": run.named.config,
             "run_id": run.record.run_id,
@@ -486,7 +487,7 @@ def _suite_rows(runs: list[_Ran], not_run: Sequence[SuiteNotRun]) -> list[dict[s
     return rows
 
 
-def _result_row(named: _Named, test: TestResult) -> dict[str, Any]:
+def _result_row(named: _Named, test: TestResult) -> JsonDict:
     """The row of one test.
 
     `reason` says why it is inconclusive or skipped. `better_arguments` are there where made-up arguments were refused and the
@@ -496,7 +497,7 @@ def _result_row(named: _Named, test: TestResult) -> dict[str, Any]:
     from mcptest_engine.reporting.facts import inconclusive_text, remark
 
     name = presentable(one_line(test.name, LONGEST_NAME))
-    row: dict[str, Any] = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms)}
+    row: JsonDict = {"name": name, "verdict": test.verdict.value, "duration_ms": round(test.duration_ms)}
     if named.config is not None:
         row["config"] = named.config
     undecided = test.verdict is Verdict.INCONCLUSIVE
@@ -509,7 +510,7 @@ def _result_row(named: _Named, test: TestResult) -> dict[str, Any]:
     return row
 
 
-def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestResult, uri: str) -> dict[str, Any]:
+def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestResult, uri: str) -> JsonDict:
     """The failure as in the agent reporter, and limited: names are as long as a suite makes them.
 
     `repro_call` are the parameters of the `tools/call` that does what the command line `repro` does.
@@ -519,7 +520,7 @@ def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestR
     from mcptest_engine.reporting.repro import filter_name
 
     failure = agent_failure(record, test, RenderOptions())
-    row: dict[str, Any] = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_, "line": test.line}
+    row: JsonDict = {"test": failure.test[:LONGEST_NAME], "assert": failure.assert_, "line": test.line}
     if failure.actual is not None:
         row["actual"] = failure.actual
     if failure.clipped:
@@ -530,7 +531,7 @@ def _failure_row(request: Request, named: _Named, record: RunRecord, test: TestR
     row["repro"] = repro
     if len(name := filter_name(test)) <= LONGEST_NAME:
         row["repro_call"] = named.again(request, name)
-    found: dict[str, Any] = presentable(row)
+    found: JsonDict = presentable(row)
     return found
 
 
@@ -541,8 +542,8 @@ def _options(door: Door) -> LoadOptions:
     return LoadOptions(environ=door.environ, workspace_root=root, start_dir=root, only_own_files=True)
 
 
-def _problem_json(problem: Problem) -> dict[str, Any]:
+def _problem_json(problem: Problem) -> JsonDict:
     longest = {"path": _LONGEST_POINTER, "message": _LONGEST_MESSAGE, "hint": _LONGEST_MESSAGE}
     members = {key: part[: longest[key]] if isinstance(part, str) else part for key, part in problem.to_json().items()}
-    found: dict[str, Any] = presentable(members)
+    found: JsonDict = presentable(members)
     return found

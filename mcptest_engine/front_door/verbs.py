@@ -7,7 +7,7 @@ Schemas are JSON Schema 2020-12 and closed: a misspelt argument is refused with 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.front_door import schemas
@@ -15,9 +15,10 @@ from mcptest_engine.front_door import schemas
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.front_door.door import Request
 
-    Answer = Mapping[str, Any]
+    Answer = JsonMapping
     Handler = Callable[[Request], Awaitable[Answer]]
 
 
@@ -33,7 +34,7 @@ class Verb:
     name: str
     place: str
     about: str
-    takes: Mapping[str, Any]
+    takes: JsonMapping
     gives: Mapping[str, object]
     gated: bool = False
     starts_servers: bool = False

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
+
 MAX_FAULTS = 5
 
 
@@ -19,7 +21,7 @@ class BrokenSchema(ValueError):
     """The manifest's input schema is no JSON Schema, or refers to something outside it."""
 
 
-def compile_check(schema: Any) -> Callable[[Mapping[str, Any]], str | None]:
+def compile_check(schema: Any) -> Callable[[JsonMapping], str | None]:
     """Make a function that returns what is wrong with the arguments in one line, or None. Raises: BrokenSchema."""
     if _accepts_anything(schema):
         return lambda _arguments: None

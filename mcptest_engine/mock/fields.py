@@ -5,9 +5,10 @@ Keys may be in snake case or as in the MCP specification (`input_schema` or `inp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.mock.templates import Path
 
 SPELLINGS = {
@@ -33,7 +34,7 @@ class Fields:
     def __init__(self, reader: Complainer, path: Path) -> None:
         self._reader = reader
         self.path = path
-        self.members: dict[str, Any] = {}
+        self.members: JsonDict = {}
         self.written: dict[str, str] = {}
 
     def path_of(self, key: str) -> Path:

@@ -8,12 +8,13 @@ every server of every run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.mock.templates import Template
 
 DEFAULT_NAME = "mcptest-mock"
@@ -62,7 +63,7 @@ class Tool(NamedTuple):
     """
 
     name: str
-    descriptor: Mapping[str, Any]
+    descriptor: JsonMapping
     outcome: Outcome
     cases: tuple[Case, ...] = ()
     delay_ms: float = 0.0
@@ -77,14 +78,14 @@ class Resource(NamedTuple):
     """A resource; `contents` is the one element of the answer to a read."""
 
     uri: str
-    descriptor: Mapping[str, Any]
+    descriptor: JsonMapping
     contents: Mapping[str, object]
 
 
 class ResourceTemplate(NamedTuple):
     """A family of resources; `pattern` matches a URI and names its variables, `text` is expanded with them."""
 
-    descriptor: Mapping[str, Any]
+    descriptor: JsonMapping
     pattern: re.Pattern[str]
     mime_type: str | None
     text: Template
@@ -94,7 +95,7 @@ class Prompt(NamedTuple):
     """A prompt; `messages` builds the messages for its arguments, `required` names the required ones."""
 
     name: str
-    descriptor: Mapping[str, Any]
+    descriptor: JsonMapping
     messages: Template
     required: tuple[str, ...] = ()
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Protocol
 
+    from mcptest_engine.core.json_types import JsonMapping
+
     class Served(Protocol):
         """One client's session, answered from a manifest or a cassette."""
 
@@ -168,7 +170,7 @@ def success(key: str | float, result: object, *, delay_ms: float = 0.0) -> Answe
     return Answer(body=body, key=(type(key), key), delay_ms=delay_ms)
 
 
-def failure(key: str | float, error: Mapping[str, Any], *, delay_ms: float = 0.0) -> Answer:
+def failure(key: str | float, error: JsonMapping, *, delay_ms: float = 0.0) -> Answer:
     """Build the error answer to the request `key`."""
     body = encode({"jsonrpc": "2.0", "id": key, "error": error})
     return Answer(body=body, key=(type(key), key), delay_ms=delay_ms, error_code=error["code"])

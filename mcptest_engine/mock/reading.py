@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pathlib
     from collections.abc import Callable, Iterator
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.mock.templates import Arguments, Path, Template
     from mcptest_engine.suite.yaml import Tree
 
@@ -333,7 +334,7 @@ class _Reader:
         required = tuple(argument["name"] for argument in arguments if argument.get("required"))
         return Prompt(name=name, descriptor=descriptor, messages=self._messages(fields), required=required)
 
-    def _prompt_arguments(self, fields: Fields) -> Iterator[dict[str, Any]]:
+    def _prompt_arguments(self, fields: Fields) -> Iterator[JsonDict]:
         for index, item in enumerate(fields.sequence("arguments")):
             path = (*fields.path_of("arguments"), index)
             argument = self._fields(item, path, ("name", "title", "description", "required"))

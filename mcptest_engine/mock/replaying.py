@@ -7,7 +7,7 @@ request without a recorded answer gets a JSON-RPC error, so that no client waits
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.mock.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Answer, Cancel, Silence
 from mcptest_engine.servers.recorded_exchanges import OPENINGS, RecordedExchanges
@@ -15,6 +15,7 @@ from mcptest_engine.servers.recorded_exchanges import OPENINGS, RecordedExchange
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.mock.messages import Change, Effect
 
 _NO_ANSWER = -32004
@@ -55,7 +56,7 @@ class ReplaySession:
             return Cancel((type(key), key))
         return Silence()
 
-    def _answer(self, message: Mapping[str, Any]) -> Answer:
+    def _answer(self, message: JsonMapping) -> Answer:
         key, method = message["id"], message["method"]
         params = self._redact(message.get("params"))
         exchange = self._tape.take(method, params)

@@ -43,6 +43,7 @@ from mcptest_engine.mock.messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.mock.manifest import Case, Manifest, Prompt, Tool
     from mcptest_engine.mock.messages import Effect
     from mcptest_engine.mock.stateless import Envelope
@@ -61,10 +62,10 @@ class _Call(NamedTuple):
     """A `tools/call` with valid arguments."""
 
     key: str | float
-    params: Mapping[str, Any]
+    params: JsonMapping
     tool: Tool
     case: Case | None
-    arguments: Mapping[str, Any]
+    arguments: JsonMapping
     envelope: Envelope | None
     extra_ms: float
 
@@ -92,23 +93,23 @@ class Session:
         self._manifest = manifest
         self._faults = faults
         self._tools = {tool.name: tool for tool in manifest.tools or ()}
-        self._checks: dict[str, Callable[[Mapping[str, Any]], str | None]] = {}
+        self._checks: dict[str, Callable[[JsonMapping], str | None]] = {}
         self._served: dict[int, int] = {}
         self._capabilities = _capabilities(manifest)
-        self._declared: Mapping[str, Any] | None = None  # set by the client in `initialize`
+        self._declared: JsonMapping | None = None  # set by the client in `initialize`
         self._log_level: str | None = None
         self._subscribed: set[str] = set()
         self._asked: dict[str, _Call] = {}
         self._questions = 0
         self._shared = self._shared_methods()
-        self._methods: dict[str, Callable[[dict[str, Any]], Result]] = {
+        self._methods: dict[str, Callable[[JsonDict], Result]] = {
             "initialize": self._initialize,
             "ping": lambda _params: {},
             **self._shared,
             **self._handshake_methods(),
         }
 
-    def receive(self, message: Mapping[str, Any]) -> Effect:
+    def receive(self, message: JsonMapping) -> Effect:
         """The effect of a message that `read_message` has parsed."""
         if "method" not in message:
             return self._answered(message)
@@ -119,7 +120,7 @@ class Session:
         return self._guarded(message["id"], lambda: self._request(message, message.get("params", {})))
 
     def receive_stateless(
-        self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
+        self, message: JsonMapping, headers: Mapping[str, str] | None, repeated: frozenset[str] = frozenset()
     ) -> Effect:
         """The effect of a stateless request; `headers` are those of HTTP, `repeated` those given twice."""
         return self._guarded(message["id"], lambda: self._stateless_request(message, headers, repeated))
@@ -138,7 +139,7 @@ class Session:
         except RecursionError:  # the arguments could just be parsed; an answer around them cannot be encoded
             return failure(key, {"code": INTERNAL_ERROR, "message": "nested too deeply to be answered"})
 
-    def _request(self, message: Mapping[str, Any], params: Any) -> Effect:
+    def _request(self, message: JsonMapping, params: Any) -> Effect:
         key, method = message["id"], message["method"]
         if not isinstance(params, dict):
             invalid("Invalid params: `params` must be an object")
@@ -149,7 +150,7 @@ class Session:
         return success(key, self._methods[method](params))
 
     def _stateless_request(
-        self, message: Mapping[str, Any], headers: Mapping[str, str] | None, repeated: frozenset[str]
+        self, message: JsonMapping, headers: Mapping[str, str] | None, repeated: frozenset[str]
     ) -> Effect:
         from mcptest_engine.mock import stateless
 
@@ -169,7 +170,7 @@ class Session:
             raise RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
         return success(key, stateless.stamped(method, result, self._manifest))
 
-    def _shared_result(self, method: str, params: dict[str, Any]) -> Result:
+    def _shared_result(self, method: str, params: JsonDict) -> Result:
         try:
             return self._shared[method](params)
         except RpcError as wrong:
@@ -203,7 +204,7 @@ class Session:
     def _shared_methods(self) -> dict[str, Callable[[dict[str, object]], Result]]:
         """The methods of both lifecycles, except `tools/call`."""
         offered = self._manifest
-        methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
+        methods: dict[str, Callable[[JsonDict], Result]] = {}
         if offered.tools is not None:
             methods["tools/list"] = self._lister("tools", offered.tools)
         if offered.resources is not None or offered.resource_templates is not None:
@@ -217,7 +218,7 @@ class Session:
 
     def _handshake_methods(self) -> dict[str, Callable[[dict[str, object]], Result]]:
         """The methods of the handshake lifecycle alone."""
-        methods: dict[str, Callable[[dict[str, Any]], Result]] = {}
+        methods: dict[str, Callable[[JsonDict], Result]] = {}
         if "logging" in self._capabilities:
             methods["logging/setLevel"] = self._set_level
         if "subscribe" in self._capabilities.get("resources", {}):
@@ -242,7 +243,7 @@ class Session:
         self._log_level = level
         return {}
 
-    def _subscribe(self, params: dict[str, Any]) -> Result:
+    def _subscribe(self, params: JsonDict) -> Result:
         self._read_resource(params)
         self._subscribed.add(params["uri"])
         return {}
@@ -252,11 +253,11 @@ class Session:
         self._subscribed.discard(params["uri"])
         return {}
 
-    def _lister(self, member: str, offered: Sequence[Any]) -> Callable[[dict[str, Any]], Result]:
+    def _lister(self, member: str, offered: Sequence[Any]) -> Callable[[JsonDict], Result]:
         descriptors = [item.descriptor for item in offered]
         size = self._manifest.page_size or max(1, len(descriptors))
 
-        def page(params: dict[str, Any]) -> dict[str, Any]:
+        def page(params: JsonDict) -> JsonDict:
             start = _offset(params.get("cursor"), size, len(descriptors))
             following = start + size
             more = {"nextCursor": f"after:{following}"} if following < len(descriptors) else {}
@@ -433,7 +434,7 @@ def _capabilities(manifest: Manifest) -> dict[str, dict[str, object]]:
         "prompts": manifest.prompts is not None,
         "logging": any(tool.log for tool in tools),
     }
-    found: dict[str, dict[str, Any]] = {name: {} for name, declared in offered.items() if declared}
+    found: dict[str, JsonDict] = {name: {} for name, declared in offered.items() if declared}
     for name in changing & found.keys():
         found[name]["listChanged"] = True
     if "resources" in found and any(tool.touches is not None for tool in tools):

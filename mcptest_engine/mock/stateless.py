@@ -26,6 +26,7 @@ from mcptest_engine.mock.messages import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.mock.manifest import Manifest, Tool
 
 STATELESS_VERSIONS = ("2026-07-28",)
@@ -55,7 +56,7 @@ _LIST_CHANGES = {
 class Envelope(NamedTuple):
     """A request's description of its client. `log_level` None: it wants no log messages."""
 
-    capabilities: Mapping[str, Any]
+    capabilities: JsonMapping
     log_level: str | None
 
 
@@ -105,11 +106,11 @@ def discovered(manifest: Manifest, capabilities: Mapping[str, object]) -> dict[s
 def missing_capability(tool: Tool) -> RpcError:
     """The error for a client that did not declare what the tool asks for."""
     assert tool.ask is not None
-    required: dict[str, Any] = {"requiredCapabilities": {tool.ask.capability: {}}}
+    required: JsonDict = {"requiredCapabilities": {tool.ask.capability: {}}}
     return RpcError(MISSING_CAPABILITY, f"Tool {tool.name} needs a client with `{tool.ask.capability}`", required)
 
 
-def input_required(tool: Tool, params: Mapping[str, object]) -> dict[str, Any]:
+def input_required(tool: Tool, params: Mapping[str, object]) -> JsonDict:
     """The result that asks the client. The state is the tool's name: enough to check that it comes back unchanged."""
     assert tool.ask is not None
     request = {"method": tool.ask.method, **({"params": params} if params else {})}
@@ -128,12 +129,12 @@ def input_given(tool: Tool, params: Mapping[str, object]) -> object:
     return responses[ASKED]
 
 
-def listener(key: str | float, params: Mapping[str, object], capabilities: Mapping[str, Any]) -> tuple[Listener, bytes]:
+def listener(key: str | float, params: Mapping[str, object], capabilities: JsonMapping) -> tuple[Listener, bytes]:
     """The notifications of a `subscriptions/listen`, and the notification that acknowledges it."""
     wanted = params.get("notifications")
     if not isinstance(wanted, dict):
         invalid("Invalid params: `notifications` must be an object")
-    honoured: dict[str, Any] = {
+    honoured: JsonDict = {
         name: True
         for name in _LIST_CHANGES
         if wanted.get(name) is True and "listChanged" in capabilities.get(name.removesuffix("ListChanged"), {})
@@ -150,9 +151,7 @@ def listener(key: str | float, params: Mapping[str, object], capabilities: Mappi
     return heard, acknowledgement
 
 
-def _check_headers(
-    message: Mapping[str, Any], version: Any, headers: Mapping[str, str], repeated: frozenset[str]
-) -> None:
+def _check_headers(message: JsonMapping, version: Any, headers: Mapping[str, str], repeated: frozenset[str]) -> None:
     for name in ("mcp-protocol-version", "mcp-method", "mcp-name"):
         if name in repeated:
             raise RpcError(HEADER_MISMATCH, f"The header {name} is given more than once")

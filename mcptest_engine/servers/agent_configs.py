@@ -26,6 +26,8 @@ from mcptest_engine.suite.secrets import command_without_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
+
 MOST_BYTES = 8 * 1024 * 1024
 MOST_SERVERS = 500
 MOST_PARENTS = 20
@@ -46,7 +48,7 @@ class FoundServer:
     name: str
     source_path: str
     client: str
-    target: Mapping[str, Any] = field(repr=False)
+    target: JsonMapping = field(repr=False)
     words: tuple[str, ...] = field(default=(), repr=False)
     variables: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -114,7 +116,7 @@ class AgentConfigs(NamedTuple):
 class _Place(NamedTuple):
     client: str
     path: Path
-    entries: Callable[[Mapping[str, Any], Path], Iterator[tuple[str, Any]]]
+    entries: Callable[[JsonMapping, Path], Iterator[tuple[str, Any]]]
     folder: Path | None = None
 
 
@@ -329,7 +331,7 @@ def _found_server(name: str, entry: object, place: _Place, environ: Mapping[str,
 
     url = next((entry[key] for key in ("url", "serverUrl", "httpUrl", "uri") if isinstance(entry.get(key), str)), None)
     if url is not None:
-        target: dict[str, Any] = {"url": text(url)}
+        target: JsonDict = {"url": text(url)}
         words: tuple[str, ...] = (url,)
         in_headers, not_set = dict[str, None](), dict[str, None]()
         if headers := _headers(entry, environ, place.folder or start_dir, in_headers, not_set):
@@ -351,9 +353,7 @@ def _found_server(name: str, entry: object, place: _Place, environ: Mapping[str,
     )
 
 
-def _command(
-    entry: Mapping[str, Any], text: Callable[[object], str], place: _Place
-) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _command(entry: JsonMapping, text: Callable[[object], str], place: _Place) -> tuple[tuple[str, ...], JsonDict]:
     command, holder = entry.get("command"), entry
     if isinstance(command, dict):  # Zed's older spelling: {"command": {"path", "args", "env"}}
         holder, command = command, command.get("path")
@@ -363,8 +363,8 @@ def _command(
         raise ValueError("names neither a command nor a URL")
     if not isinstance(arguments, (list, tuple)):
         raise ValueError("`args` is not a list")
-    env: dict[str, Any] = next((holder[key] for key in ("env", "environment") if isinstance(holder.get(key), dict)), {})
-    target: dict[str, Any] = {
+    env: JsonDict = next((holder[key] for key in ("env", "environment") if isinstance(holder.get(key), dict)), {})
+    target: JsonDict = {
         "command": [text(word) for word in (*words, *arguments)],
         "env": {str(key): text(_value_text(value)) for key, value in env.items() if value is not None},
     }

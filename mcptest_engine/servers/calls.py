@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from mcptest_engine.core.enums import ExpectedOutcome
 from mcptest_engine.core.values import dataclass
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.servers.client_side import ClientSide
     from mcptest_engine.servers.failures import CallFailed
     from mcptest_engine.servers.param_headers import ParamHeaders
@@ -69,7 +70,7 @@ class Call:
     ) -> None:
         self.id = call_id
         self.method = method
-        self.params: Mapping[str, Any] | None = None
+        self.params: JsonMapping | None = None
         self.fault: Fault | None = None
         self.headers: Mapping[str, str] | None = None
         self.timeout_seconds = timeout_seconds
@@ -77,8 +78,8 @@ class Call:
         self.sent_at = self.done_at = monotonic()
         self.size = 0
         self.deadline = self.sent_at + timeout_seconds
-        self.http: dict[str, Any] | None = None
-        self.behind: dict[str, Any] | None = None
+        self.http: JsonDict | None = None
+        self.behind: JsonDict | None = None
 
     @property
     def tool_or_method(self) -> dict[str, object]:
@@ -101,12 +102,12 @@ class Exchange:
     """
 
     method: str
-    params: Mapping[str, Any] | None
-    answer: dict[str, Any]
+    params: JsonMapping | None
+    answer: JsonDict
     duration_ms: float
-    http: dict[str, Any] | None = None
+    http: JsonDict | None = None
     size: int = 0
-    behind: dict[str, Any] | None = None
+    behind: JsonDict | None = None
     refusal: CallFailed | ServerError | None = None
 
 
@@ -115,9 +116,9 @@ class OpenSession(Protocol):
 
     spec: ServerSpec
     stateless: bool
-    server_info: dict[str, Any] | None
+    server_info: JsonDict | None
     protocol_version: str | None
-    capabilities: dict[str, Any]
+    capabilities: JsonDict
     instructions: str | None
     remarks: Remarks
     server_messages: ServerMessages

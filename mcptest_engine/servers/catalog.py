@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.clipping import describe_error, kind_of
 from mcptest_engine.core.errors import ProtocolBroken, ServerError
@@ -20,6 +20,7 @@ from mcptest_engine.servers.wire import METHOD_NOT_FOUND, clip
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.servers.calls import OpenSession
 
 MAX_PAGES = 1000
@@ -43,12 +44,12 @@ class Catalog:
     `errors` says, by list ("tools", "resources/templates", …), why a declared list could not be read.
     """
 
-    tools: tuple[Mapping[str, Any], ...] = ()
-    resources: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[JsonMapping, ...] = ()
+    resources: tuple[JsonMapping, ...] = ()
     templates: tuple[Mapping[str, object], ...] = ()
-    prompts: tuple[Mapping[str, Any], ...] = ()
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
-    server_info: Mapping[str, Any] = field(default_factory=dict)
+    prompts: tuple[JsonMapping, ...] = ()
+    capabilities: JsonMapping = field(default_factory=dict)
+    server_info: JsonMapping = field(default_factory=dict)
     protocol_version: str | None = None
     instructions: str | None = None
     errors: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +71,7 @@ async def read_catalog(
     listed = [list_all(session, what, timeout_seconds=timeout_seconds) for what in offered]
     outcomes = dict(zip(offered, await asyncio.gather(*listed, return_exceptions=True), strict=True))
     errors: dict[str, str] = {}
-    found: dict[str, tuple[Mapping[str, Any], ...]] = {what: tuple(entries) for what, entries in known.items()}
+    found: dict[str, tuple[JsonMapping, ...]] = {what: tuple(entries) for what, entries in known.items()}
     for what, outcome in outcomes.items():
         if not isinstance(outcome, BaseException):
             found[what] = tuple(outcome)
@@ -91,7 +92,7 @@ async def read_catalog(
     )
 
 
-async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | None = None) -> list[dict[str, Any]]:
+async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | None = None) -> list[JsonDict]:
     """Every entry of "tools", "resources", "prompts" or "resources/templates", in the server's order.
 
     `timeout_seconds` holds for each page; None means the spec's time. Raises: ServerError when the server answers with an
@@ -102,7 +103,7 @@ async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | 
     """
     method, member = f"{what}/list", MEMBERS[what]
     timeout = session.spec.timeout_seconds if timeout_seconds is None else timeout_seconds
-    entries: list[dict[str, Any]] = []
+    entries: list[JsonDict] = []
     sent, memory_bytes = 0, 0
     seen: set[str] = set()
     params = None
@@ -127,9 +128,7 @@ async def list_all(session: OpenSession, what: str, *, timeout_seconds: float | 
     raise _broken(session, f'"{method}" has more than {MAX_PAGES} pages')
 
 
-def _page(
-    session: OpenSession, method: str, member: str, answer: dict[str, Any]
-) -> tuple[list[dict[str, Any]], str | None]:
+def _page(session: OpenSession, method: str, member: str, answer: JsonDict) -> tuple[list[JsonDict], str | None]:
     if "error" in answer:
         name, clause = (
             session.spec.name,

@@ -15,9 +15,9 @@ from mcptest_engine.servers.token_auth import OneAtATime, keep_secrets, patience
 from mcptest_engine.servers.urls import same_origin, shown_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.servers.spec import ServerSpec
 
 _TRY_WITHOUT_RESOURCE = ("invalid_target", "invalid_request")
@@ -31,7 +31,7 @@ class ClientCredentials:
     Without a `token_endpoint` the first request is sent without a token, and the server's refusal leads to the token endpoint.
     """
 
-    def __init__(self, spec: ServerSpec, oauth: Mapping[str, Any], clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, spec: ServerSpec, oauth: JsonMapping, clock: Callable[[], float] = time.time) -> None:
         self._spec = spec
         self._clock = clock
         self._client = _client(spec, oauth)
@@ -153,7 +153,7 @@ class ClientCredentials:
         return AuthFailed.because(wrong.message, server=self._spec.name, hint=hint)
 
 
-def _client(spec: ServerSpec, oauth: Mapping[str, Any]) -> Client:
+def _client(spec: ServerSpec, oauth: JsonMapping) -> Client:
     secret = oauth.get("client_secret")
     if not secret:
         variable = oauth.get("client_secret_env")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mcptest_engine.core.errors import (
     AnswerLost,
@@ -27,6 +27,7 @@ from mcptest_engine.core.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.spec import ServerSpec
 
 BY_HAND = "was ended by hand"
@@ -72,7 +73,7 @@ class CallFailed(Exception):
         *,
         hint: str | None = None,
         ending: Ending | None = None,
-        http: dict[str, Any] | None = None,
+        http: JsonDict | None = None,
         own_limit: bool = False,
         short: str | None = None,
         unreached: str | None = None,

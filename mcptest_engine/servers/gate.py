@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from mcptest_engine.core.errors import BudgetExhausted, PolicyDenied, ServerError, UsageError, did_you_mean
@@ -23,6 +23,7 @@ from mcptest_engine.servers.catalog import list_all
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.servers.calls import Exchange, OpenSession
 
     Sleep = Callable[[float], Coroutine[object, object, None]]
@@ -36,7 +37,7 @@ class Listing:
     """The tools of one list, in order and by name, and how many changes the server had announced before."""
 
     descriptors: Sequence[Mapping[str, object]]
-    tools: Mapping[str, tuple[Mapping[str, Any], ...]]
+    tools: Mapping[str, tuple[JsonMapping, ...]]
     changes: int
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.http_headers import RawHeaders
     from mcptest_engine.servers.http_stream import HttpContext
@@ -339,7 +340,7 @@ def is_answer_to(line: bytes, call: Call) -> bool:
     return any(_is_for(answer, call) for answer in _answers(line))
 
 
-def _answers(line: bytes) -> list[dict[str, Any]]:
+def _answers(line: bytes) -> list[JsonDict]:
     """The answers in one message or in an array of messages; [] when the line cannot be parsed."""
     try:
         message = wire.parse(line)

@@ -9,7 +9,7 @@ import html
 import re
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.servers.spec import ServerSpec
     from mcptest_engine.servers.wire import Redact
 
@@ -108,7 +109,7 @@ def redirected(response: httpx2.Response, target: httpx2.URL | None, *, same_ori
     )
 
 
-def media_type(http: Mapping[str, Any]) -> str:
+def media_type(http: JsonMapping) -> str:
     """The media type of a response, such as "text/html"; "" when it names none."""
     return str((http.get("headers") or {}).get("content-type", "")).partition(";")[0].strip().lower()
 

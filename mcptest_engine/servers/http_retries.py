@@ -8,7 +8,7 @@ from a gateway while the server works on it, so after a 503 a tool that may chan
 from __future__ import annotations
 
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.servers.failures import duration
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import Call
 
 MAX_RETRIES = 3
@@ -41,7 +42,7 @@ class Retries:
         default_seconds: float,
         danger_of_repeating: Callable[[Call], Awaitable[str]],
     ) -> None:
-        self.kept: list[dict[str, Any]] = []
+        self.kept: list[JsonDict] = []
         self.refusal = ""
         self._call = call
         self._danger_of_repeating = danger_of_repeating

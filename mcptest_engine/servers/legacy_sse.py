@@ -8,7 +8,7 @@ basic/transports#backwards-compatibility.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import ProtocolBroken, ServerDied
 from mcptest_engine.servers import http_failures
@@ -21,6 +21,7 @@ from mcptest_engine.servers.urls import same_origin, shown_url
 if TYPE_CHECKING:
     import httpx2
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.http_stream import HttpContext
     from mcptest_engine.servers.sse import ServerSentEvent
@@ -33,7 +34,7 @@ class LegacyStream:
 
     def __init__(self, http: HttpContext) -> None:
         self.endpoint = ""
-        self.http: dict[str, Any] = {}
+        self.http: JsonDict = {}
         self._http = http
         self._reader: asyncio.Task[None] | None = None
         self._named: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()

@@ -16,7 +16,7 @@ import json
 import secrets
 import time
 from base64 import urlsafe_b64encode
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
 import httpx2
@@ -36,6 +36,8 @@ from mcptest_engine.servers.urls import shown_url
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from mcptest_engine.core.json_types import JsonDict
 
 CODE_GRANT = "authorization_code"
 _CLIENT_NAME = "mcptest"
@@ -84,7 +86,7 @@ class Flow:
     ) -> None:
         self.url = url
         self.grant: Grant | None = None
-        self.metadata: dict[str, Any] = {}
+        self.metadata: JsonDict = {}
         self.client = client
         self.scope = scope
         self.redirect_uri: str | None = None
@@ -94,7 +96,7 @@ class Flow:
         self._needs_browser, self._method_is_open = needs_browser, method_is_open
         self._client_metadata_url = client_metadata_url
         self._registered_at: str | None = None
-        self._resource_metadata: dict[str, Any] | None = None
+        self._resource_metadata: JsonDict | None = None
         self._revision: str | None = None
         self._ends_at: float | None = None
 
@@ -228,7 +230,7 @@ class Flow:
             if response.status_code >= 500:
                 return
 
-    async def _find_resource_metadata(self, http: OAuthHttp, challenge: Challenge) -> dict[str, Any] | None:
+    async def _find_resource_metadata(self, http: OAuthHttp, challenge: Challenge) -> JsonDict | None:
         """Read the metadata of the protected resource. Source: RFC 9728. Raises: OAuthTrouble."""
         failed: int | None = None
         for url in _resource_metadata_urls(challenge_parameter(challenge.header, "resource_metadata"), self.url):
@@ -251,7 +253,7 @@ class Flow:
     def _named_server(self) -> str | None:
         return None if self._resource_metadata is None else str(self._resource_metadata["authorization_servers"][0])
 
-    def _server_metadata(self, response: httpx2.Response) -> dict[str, Any] | None:
+    def _server_metadata(self, response: httpx2.Response) -> JsonDict | None:
         """The authorization server's metadata, None when the answer holds none. Source: RFC 8414."""
         found = json_object(response)
         needed = ("issuer", "token_endpoint", *(("authorization_endpoint",) if self._needs_browser else ()))
@@ -260,7 +262,7 @@ class Flow:
             return None
         return found if all(_is_url(found[name]) for name in optional if found.get(name) is not None) else None
 
-    def _take_metadata(self, found: dict[str, Any], url: str) -> None:
+    def _take_metadata(self, found: JsonDict, url: str) -> None:
         """Use this metadata. Raises: OAuthTrouble for a server without S256, which MCP clients must refuse.
         Source: MCP 2025-11-25, basic/authorization#authorization-code-protection.
         """
@@ -303,7 +305,7 @@ class Flow:
         if self.issuer is not None and (place is not None or _origin(self.issuer) == _origin(self.url)):
             self._registered_at = self.issuer
 
-    def _registration(self) -> dict[str, Any]:
+    def _registration(self) -> JsonDict:
         return {
             "client_name": _CLIENT_NAME,
             "application_type": "native",

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 import httpx2
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from types import TracebackType
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.spec import HttpOptions
 
 LARGEST_ANSWER = 1024 * 1024
@@ -162,7 +163,7 @@ def check_endpoint(url: str, role: str) -> None:
         raise OAuthTrouble(f"the {role} {shown_url(url)} is not asked: {clause}", hint="use an https URL")
 
 
-def json_object(response: httpx2.Response) -> dict[str, Any] | None:
+def json_object(response: httpx2.Response) -> JsonDict | None:
     """Parse the JSON object in an answer's body; None for anything else."""
     try:
         value = wire.parse(response.content)

@@ -9,7 +9,7 @@ Source: MCP 2025-11-25, basic/lifecycle; MCP 2026-07-28, server/discover.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import mcptest_engine
 from mcptest_engine.core.errors import AuthFailed, ServerDidNotStart, ServerDied
@@ -19,6 +19,7 @@ from mcptest_engine.servers.wire import DEFAULT_REVISION, HANDSHAKE_REVISIONS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.servers.calls import Exchange, OpenSession
 
 STATELESS_REVISIONS = ("2026-07-28",)
@@ -37,9 +38,9 @@ class Opened(NamedTuple):
     """What the server's answer says about the server, as sent; None for wrong types."""
 
     exchange: Exchange
-    server_info: dict[str, Any] | None
+    server_info: JsonDict | None
     protocol_version: str | None
-    capabilities: dict[str, Any]
+    capabilities: JsonDict
     instructions: str | None
     stateless: bool = False
 
@@ -63,7 +64,7 @@ async def open_session(session: OpenSession) -> Opened:
     return _opened_by_handshake(session, exchange)
 
 
-def request_meta(client: Mapping[str, Any], revision: str) -> dict[str, Any]:
+def request_meta(client: JsonMapping, revision: str) -> JsonDict:
     """The `_meta` of every request in the stateless lifecycle. Source: MCP 2026-07-28, basic, per-request protocol fields."""
     meta = {
         f"{_META}protocolVersion": revision,
@@ -75,9 +76,9 @@ def request_meta(client: Mapping[str, Any], revision: str) -> dict[str, Any]:
     return meta
 
 
-def declared_capabilities(client: Mapping[str, Any]) -> dict[str, Any]:
+def declared_capabilities(client: JsonMapping) -> JsonDict:
     """The capabilities that the suite's `client:` declares; its `capabilities` are used as written."""
-    declared: dict[str, Any] = {key: {} for key in ("sampling", "elicitation", "roots") if key in client}
+    declared: JsonDict = {key: {} for key in ("sampling", "elicitation", "roots") if key in client}
     return {**declared, **client.get("capabilities", {})}
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
+
 ANNOTATION = "x-mcp-header"
 PREFIX = "Mcp-Param-"
 
@@ -88,7 +90,7 @@ def header_text(value: str | float | bool) -> str:
     return f"=?base64?{base64.b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
-def _positions(schema: object) -> Iterator[tuple[_Path | None, dict[str, Any]]]:
+def _positions(schema: object) -> Iterator[tuple[_Path | None, JsonDict]]:
     """Yield every schema inside `schema` with its path of plain properties, None where other keywords are between."""
     waiting: list[tuple[_Path | None, Any]] = [((), schema)]
     while waiting:

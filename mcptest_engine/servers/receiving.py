@@ -18,6 +18,7 @@ from mcptest_engine.servers.wire import Kind, clip
 
 if TYPE_CHECKING:
     from mcptest_engine.core.errors import ServerError
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import Call, Calls
     from mcptest_engine.servers.client_side import ClientSide
     from mcptest_engine.servers.remarks import Remarks
@@ -35,7 +36,7 @@ class ReceivingSession(Protocol):
     stateless: bool
     protocol_version: str | None
     is_listing: bool
-    lists: dict[str, list[dict[str, Any]]]
+    lists: dict[str, list[JsonDict]]
     traffic: Traffic
     remarks: Remarks
     server_messages: ServerMessages
@@ -216,7 +217,7 @@ class MessageReceiver:
             fault = "it is in an array of messages"
             self._session.failed(call, broken_answer(call.method, fault, self._clipped(line)))
 
-    def _handle_request(self, message: dict[str, Any], *, size: int) -> None:
+    def _handle_request(self, message: JsonDict, *, size: int) -> None:
         session, method, params = self._session, message["method"], message.get("params")
         call = self._calls.get(message["id"])
         # A `ping` may be the server's own request with the same id.

@@ -11,7 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+
+    from mcptest_engine.core.json_types import JsonMapping
 
 OPENINGS = frozenset({"initialize", "server/discover"})
 _AS_OFTEN_AS_ASKED = OPENINGS | {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
@@ -24,15 +26,15 @@ _CHANGING = (
 class RecordedExchanges:
     """The exchanges of one server. Each is used once; for an opening or a list, the last answer is repeated."""
 
-    def __init__(self, exchanges: Iterable[Mapping[str, Any]]) -> None:
-        self._waiting: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    def __init__(self, exchanges: Iterable[JsonMapping]) -> None:
+        self._waiting: dict[tuple[str, str], list[JsonMapping]] = {}
         for exchange in exchanges:
             self._waiting.setdefault(_exchange_key(exchange["method"], exchange.get("params")), []).append(exchange)
         for found in self._waiting.values():
             found.reverse()  # popped from the end
         self.methods = frozenset(method for method, _ in self._waiting)
 
-    def take(self, method: str, params: object) -> Mapping[str, Any] | None:
+    def take(self, method: str, params: object) -> JsonMapping | None:
         """Take the recorded exchange for a request; None when there is none left."""
         waiting = self._waiting.get(_exchange_key(method, params))
         if not waiting:

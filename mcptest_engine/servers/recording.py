@@ -7,13 +7,14 @@ secrets that are obtained during the run are known only then.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import AuthFailed, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import Exchange
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
@@ -25,7 +26,7 @@ class Recorder:
     """Records the sessions that `connect` opens."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, dict[str, Any]] = {}
+        self._servers: dict[str, JsonDict] = {}
         self._unasked: list[_Unasked] = []
 
     def connecting(self, connect: Connect) -> Connect:
@@ -59,7 +60,7 @@ class Recorder:
 
         return connected
 
-    def servers(self) -> dict[str, Any]:
+    def servers(self) -> JsonDict:
         """The recorded exchanges by server, not redacted."""
         for unasked in self._unasked:
             unasked.take()
@@ -72,9 +73,9 @@ class _Unasked:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._taken = {"notifications": 0, "server_requests": 0}
-        self._last: dict[str, Any] | None = None
+        self._last: JsonDict | None = None
 
-    def into(self, record: dict[str, Any], exchanges: list[dict[str, Any]]) -> None:
+    def into(self, record: JsonDict, exchanges: list[JsonDict]) -> None:
         """Add a finished exchange, with what arrived meanwhile."""
         exchanges.append(record)
         if self._last is None or not self._session.is_listing:
@@ -95,10 +96,10 @@ class _Unasked:
                 self._last.setdefault(name, []).extend(fresh)
 
 
-def _exchange_record(exchange: Exchange) -> dict[str, Any]:
+def _exchange_record(exchange: Exchange) -> JsonDict:
     """An exchange as the cassette stores it and `replay.py` reads it; `auth` says that a refusal is about credentials."""
     refusal = exchange.refusal
-    record: dict[str, Any] = {"method": exchange.method, "params": exchange.params}
+    record: JsonDict = {"method": exchange.method, "params": exchange.params}
     if refusal is None:
         record["answer"] = {key: exchange.answer[key] for key in ("result", "error") if key in exchange.answer}
     else:

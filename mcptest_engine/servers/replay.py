@@ -20,6 +20,7 @@ from mcptest_engine.servers.transport import ConnectionlessTransport
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.servers.calls import Call
     from mcptest_engine.servers.session import Session
     from mcptest_engine.servers.spec import ServerSpec
@@ -35,7 +36,7 @@ class NotRecorded(ServerError):
     """The cassette has no answer to a request; no server was asked."""
 
 
-def replaying(cassette: Mapping[str, Any], *, name: str, redact: Callable[[Any], Any]) -> Connect:
+def replaying(cassette: JsonMapping, *, name: str, redact: Callable[[Any], Any]) -> Connect:
     """Make a `connect` to the servers of a cassette. `redact` is that of the recording: params are compared without secrets."""
     recorded = {server: RecordedExchanges(recording["exchanges"]) for server, recording in cassette["servers"].items()}
     kinds = {server: str(recording.get("transport", "stdio")) for server, recording in cassette["servers"].items()}
@@ -107,7 +108,7 @@ class _Transport(ConnectionlessTransport):
             hint = f"record it again: mcptest run --record {self._name}"
             receiver.failed(call, CallFailed(NotRecorded, message, hint=hint))
 
-    def _give(self, receiver: Receiver, call: Call, exchange: Mapping[str, Any]) -> None:
+    def _give(self, receiver: Receiver, call: Call, exchange: JsonMapping) -> None:
         now = monotonic()
         for notification in exchange.get("notifications") or ():
             receiver.received(_message_line(notification), now)

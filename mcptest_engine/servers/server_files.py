@@ -27,6 +27,7 @@ from mcptest_engine.servers.agent_configs import FoundServer, read_settings, ser
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.servers.diagnosis.checks import Check
 
 MOST_UNPACKED_BYTES = 1024 * 1024 * 1024
@@ -125,7 +126,7 @@ def _servers_of(
     return ServerFile(kind="agent config", servers=found.servers, problems=problems)
 
 
-def _object(value: Any, place: str) -> Mapping[str, Any]:
+def _object(value: Any, place: str) -> JsonMapping:
     """The object, empty for null. Raises: ValueError."""
     if value is not None and not isinstance(value, dict):
         raise ValueError(f"`{place}` is not an object")
@@ -261,7 +262,7 @@ def _objects_in(document: Mapping[str, object], key: str) -> list[Mapping[str, o
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, values: _Values) -> FoundServer:
+def _package(package: JsonMapping, kind: str, name: str, path: Path, values: _Values) -> FoundServer:
     variables = _objects_in(package, "environmentVariables") or _objects_in(package, "environment_variables")
     env = {
         str(one["name"]): text
@@ -289,7 +290,7 @@ def _package(package: Mapping[str, Any], kind: str, name: str, path: Path, value
         command = ["python", "-m", *before, identifier, *after]
     else:
         command = [runner, *before, pinned, *after]
-    target: dict[str, Any] = {"command": command, "env": env}
+    target: JsonDict = {"command": command, "env": env}
     transport = package.get("transport")
     if (
         isinstance(transport, dict)
@@ -364,7 +365,7 @@ def _bundle(
     variables = _BundleVariables(manifest, folder, Path(environ.get("HOME", "~")), values)
     words = [word for text in (config["command"], *(config.get("args") or ())) for word in variables.texts(str(text))]
     given = {str(key): variables.fill(str(text)) for key, text in config["env"].items()}
-    target: dict[str, Any] = {"command": words, "env": {key: text for key, text in given.items() if text}}
+    target: JsonDict = {"command": words, "env": {key: text for key, text in given.items() if text}}
     found = _found_server(str(manifest.get("name") or path.stem), path, target, values)
     if is_temporary:
         found = replace(found, places={**found.places, BUNDLE_FOLDER: str(folder)})
@@ -425,7 +426,7 @@ class _BundleVariables:
         return self._values.of(described, name, in_environment=True) or ""
 
 
-def _found_server(name: str, path: Path, target: Mapping[str, Any], values: _Values) -> FoundServer:
+def _found_server(name: str, path: Path, target: JsonMapping, values: _Values) -> FoundServer:
     return FoundServer(
         name=name,
         source_path=str(path),

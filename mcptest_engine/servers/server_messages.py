@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.remarks import Remarks
 
 _MAX_BYTES = 64 * 1024 * 1024
@@ -19,7 +20,7 @@ class ServerMessages:
     """
 
     def __init__(self, remarks: Remarks) -> None:
-        self.notifications: list[dict[str, Any]] = []
+        self.notifications: list[JsonDict] = []
         self.requests: list[dict[str, object]] = []
         self.tool_list_changes = self.prompt_list_changes = 0
         self._remarks = remarks

@@ -11,7 +11,7 @@ import asyncio
 import json
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import CallTimeout, ServerDied, ServerError
 from mcptest_engine.core.safe_json import json_fault
@@ -35,6 +35,7 @@ from mcptest_engine.servers.wire import clip
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.safety.tool_classes import ToolClass
     from mcptest_engine.servers.calls import Fault
     from mcptest_engine.servers.client_side import ClientSide
@@ -117,9 +118,9 @@ class Session:
         self.stateless = False
         self.is_expired = False
         self.handshake: Exchange | None = None
-        self.server_info: dict[str, Any] | None = None
+        self.server_info: JsonDict | None = None
         self.protocol_version: str | None = None
-        self.capabilities: dict[str, Any] = {}
+        self.capabilities: JsonDict = {}
         self.instructions: str | None = None
         self.remarks = Remarks(spec)
         self.server_messages = ServerMessages(self.remarks)
@@ -127,7 +128,7 @@ class Session:
         self.used_by: str | None = None
         self.is_intact = True
         self._began_at = 0.0
-        self._last_call: tuple[str, Mapping[str, Any]] | None = None
+        self._last_call: tuple[str, JsonMapping] | None = None
         self._ended_idle = False
         self.is_listing = False
         self.call_timed_out = asyncio.Event()
@@ -137,14 +138,14 @@ class Session:
         self._calls = Calls(self._timed_out)
         self._receiver = MessageReceiver(self, self._calls)
         self._opening_method = "initialize"
-        self.request_meta: dict[str, Any] = {}
+        self.request_meta: JsonDict = {}
         self.param_headers: ParamHeaders | None = None
         self._client: ClientSide | None = None
         self._ready_at = 0.0
         self._closing: asyncio.Task[None] | None = None
         self.heard: Callable[[Exchange | None], None] | None = None
         self.gate: Gate | None = None
-        self.lists: dict[str, list[dict[str, Any]]] = {}
+        self.lists: dict[str, list[JsonDict]] = {}
         self._silent_since = 0.0
 
     @property
@@ -197,7 +198,7 @@ class Session:
     async def request(
         self,
         method: str,
-        params: Mapping[str, Any] | None,
+        params: JsonMapping | None,
         *,
         timeout_seconds: float,
         fault: Fault | None = None,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
+
 MOST_ARGUMENTS = 100
 MOST_VALUES = 4
 MOST_KINDS = 4
@@ -146,7 +148,7 @@ def type_of(schema: object, root: object, depth: int = 0) -> str:
     return named or "any"
 
 
-def resolved(schema: object, root: object) -> Mapping[str, Any]:
+def resolved(schema: object, root: object) -> JsonMapping:
     """The schema after following its local reference and a single `allOf`; {} for what is no object."""
     found: Any = schema
     for _ in range(_MOST_REFERENCES):
@@ -167,9 +169,9 @@ def resolved(schema: object, root: object) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _merged(parts: list[Any], root: object) -> dict[str, Any] | None:
+def _merged(parts: list[Any], root: object) -> JsonDict | None:
     """Merge the parts of an `allOf` into one schema, where that is simple."""
-    merged: dict[str, Any] = {}
+    merged: JsonDict = {}
     for part in parts[:20]:
         if not isinstance(part, Mapping):
             return None

@@ -21,6 +21,7 @@ from mcptest_engine.servers.wire import as_it_is
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.core.redaction import Redactor
 
 ALWAYS_PASSED = frozenset({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"})
@@ -107,7 +108,7 @@ class ServerSpec:
     ready: Readiness | None = None
     programs: Any = field(default=None, repr=False, compare=False)  # `program.Programs`, whose module imports this one
     oauth: Mapping[str, object] | None = field(default=None, repr=False)
-    client: Mapping[str, Any] = field(default_factory=dict)
+    client: JsonMapping = field(default_factory=dict)
     protocol: str | None = None
     timeout_seconds: float = 30.0
     connect_timeout_seconds: float = 15.0
@@ -134,14 +135,14 @@ class ServerSpec:
 
 def spec_from_settings(
     name: str,
-    settings: Mapping[str, Any],
+    settings: JsonMapping,
     *,
-    suite_env: Mapping[str, Any],
+    suite_env: JsonMapping,
     environ: Mapping[str, str],
     lookups: Mapping[str, str] | None = None,
     config_dir: Path | str | None = None,
     wait_for_ready_seconds: float | None = None,
-    run_options: Mapping[str, Any] = _NO_OPTIONS,
+    run_options: JsonMapping = _NO_OPTIONS,
     is_strict: bool = False,
     redactor: Redactor | None = None,
 ) -> ServerSpec:
@@ -203,9 +204,7 @@ def is_http_program(settings: Mapping[str, object]) -> bool:
     return bool(settings.get("command")) and settings.get("url") is not None
 
 
-def child_environment(
-    settings: Mapping[str, Any], *, suite_env: Mapping[str, Any], environ: Mapping[str, str]
-) -> dict[str, str]:
+def child_environment(settings: JsonMapping, *, suite_env: JsonMapping, environ: Mapping[str, str]) -> dict[str, str]:
     """The allowlist, then `inherit_env`, the suite's `env:` and the server's own; later ones override earlier ones."""
     inherit = settings.get("inherit_env", False)
     named = frozenset(inherit) if isinstance(inherit, list | tuple) else frozenset()
@@ -245,7 +244,7 @@ def _site_directories() -> frozenset[str]:
     return frozenset(str(Path(folder).resolve()) for folder in found)
 
 
-def _http_options(settings: Mapping[str, Any]) -> HttpOptions:
+def _http_options(settings: JsonMapping) -> HttpOptions:
     timeout, connect = settings.get("timeout"), settings.get("connect_timeout")
     return HttpOptions(
         timeout_seconds=None if timeout is None else seconds_of(timeout),
@@ -255,7 +254,7 @@ def _http_options(settings: Mapping[str, Any]) -> HttpOptions:
     )
 
 
-def _readiness(settings: Mapping[str, Any], asked_seconds: float | None) -> Readiness | None:
+def _readiness(settings: JsonMapping, asked_seconds: float | None) -> Readiness | None:
     """Read a duration, a URL, or a mapping of both; only a server with a URL can be waited for."""
     if settings.get("url") is None:
         return None
@@ -272,7 +271,7 @@ def _readiness(settings: Mapping[str, Any], asked_seconds: float | None) -> Read
     return ready if asked_seconds is None else ready._replace(timeout_seconds=asked_seconds)
 
 
-def _program_readiness(settings: Mapping[str, Any], default_seconds: float) -> Readiness:
+def _program_readiness(settings: JsonMapping, default_seconds: float) -> Readiness:
     """Read `ready`: a path, a port, or a mapping with one of them or a text of the output."""
     declared = settings.get("ready")
     if isinstance(declared, str):
@@ -284,7 +283,7 @@ def _program_readiness(settings: Mapping[str, Any], default_seconds: float) -> R
     return Readiness(default_seconds if timeout is None else seconds_of(timeout), **declared)
 
 
-def _oauth(settings: Mapping[str, Any] | None, lookups: Mapping[str, str]) -> dict[str, Any] | None:
+def _oauth(settings: JsonMapping | None, lookups: Mapping[str, str]) -> JsonDict | None:
     """Read the suite's `auth.oauth`, and look up the client's secret; "" when its variable is not set."""
     if settings is None:
         return None
@@ -292,9 +291,7 @@ def _oauth(settings: Mapping[str, Any] | None, lookups: Mapping[str, str]) -> di
     return {**settings, **({} if variable is None else {"client_secret": lookups.get(variable, "")})}
 
 
-def _headers(
-    name: str, settings: Mapping[str, Any], environ: Mapping[str, str]
-) -> tuple[dict[str, str], frozenset[str]]:
+def _headers(name: str, settings: JsonMapping, environ: Mapping[str, str]) -> tuple[dict[str, str], frozenset[str]]:
     headers: dict[str, str] = {}
     secret = {"authorization", "cookie", "proxy-authorization"}
     problems = []
@@ -321,12 +318,12 @@ def _unset_header(name: str, header: str, variable: str) -> Problem:
     )
 
 
-def _gate(options: Mapping[str, Any], key: str, default: str, *, is_strict: bool) -> str:
+def _gate(options: JsonMapping, key: str, default: str, *, is_strict: bool) -> str:
     """An option of "fail", "warn" or "off"; `--strict` turns "warn" into "fail"."""
     gate: str = options.get(key) or default
     return "fail" if is_strict and gate == "warn" else gate
 
 
-def _seconds(settings: Mapping[str, Any], key: str, default: float) -> float:
+def _seconds(settings: JsonMapping, key: str, default: float) -> float:
     value = settings.get(key)
     return default if value is None else float(value) / 1000

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import CallTimeout
 from mcptest_engine.servers import wire
@@ -23,6 +23,7 @@ from mcptest_engine.servers.param_headers import ParamHeaders
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict, JsonMapping
     from mcptest_engine.servers.calls import Exchange, Fault, OpenSession
 
 MAX_ANSWERS = 10
@@ -38,7 +39,7 @@ async def send_stateless(
     Raises: as `Session.send_request`.
     """
     deadline = monotonic() + timeout_seconds
-    further: dict[str, Any] = {}
+    further: JsonDict = {}
     taken_ms, behind = 0.0, None
     for count in range(MAX_ANSWERS + 1):
         exchange = await _send_one(session, method, params, further, deadline, timeout_seconds, fault)
@@ -55,8 +56,8 @@ async def send_stateless(
 async def _send_one(
     session: OpenSession,
     method: str,
-    params: Mapping[str, Any] | None,
-    further: Mapping[str, Any],
+    params: JsonMapping | None,
+    further: JsonMapping,
     deadline: float,
     timeout_seconds: float,
     fault: Fault | None,
@@ -96,7 +97,7 @@ async def _input_responses(session: OpenSession, exchange: Exchange) -> dict[str
     if not isinstance(result, dict) or result.get("resultType") != "input_required":
         return None
     requests, state = result.get("inputRequests"), result.get("requestState")
-    further: dict[str, Any] = {} if state is None else {"requestState": state}
+    further: JsonDict = {} if state is None else {"requestState": state}
     if isinstance(requests, dict) and requests:
         answers = session.client_side.answers_to(requests)
         if answers is None:
@@ -122,7 +123,7 @@ async def _look_up_headers(session: OpenSession, left: Callable[[], float]) -> f
 
     `left` returns the seconds that the call still has, and raises when there are none.
     """
-    params: dict[str, Any] = {}
+    params: JsonDict = {}
     taken_ms = 0.0
     for _ in range(_MAX_PAGES):
         exchange = await session.send_request(

@@ -15,6 +15,7 @@ from mcptest_engine.core.clipping import describe_error
 from mcptest_engine.servers.failures import CallFailed
 
 if TYPE_CHECKING:
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.calls import OpenSession
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -68,9 +69,9 @@ async def _listen(session: OpenSession) -> None:
         session.remarks.add("did not acknowledge `subscriptions/listen`")
 
 
-def _filter(session: OpenSession) -> dict[str, Any]:
+def _filter(session: OpenSession) -> JsonDict:
     client = session.spec.client
-    wanted: dict[str, Any] = {}
+    wanted: JsonDict = {}
     if client.get("list_changed"):
         for kind in ("tools", "prompts", "resources"):
             if kind in session.capabilities:

@@ -21,6 +21,8 @@ from mcptest_engine.servers.memory import MAX_VALUE_BYTES, is_too_much
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from mcptest_engine.core.json_types import JsonDict
+
     Redact = Callable[[str], str]
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -263,7 +265,7 @@ def decoder_of_repeats(repeated: list[str]) -> Callable[[str], object]:
     JSON does not say which one counts, so that another client may see another value. Source: RFC 8259, 4.
     """
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def members(pairs: list[tuple[str, Any]]) -> JsonDict:
         value = dict(pairs)
         if len(value) != len(pairs):
             seen: set[str] = set()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine import __version__
 from mcptest_engine.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from mcptest_engine.core.json_types import JsonDict
 
     Tell = Callable[["Check"], None]
     """Receives each check when it is done."""
@@ -45,7 +47,7 @@ class Check:
 
     def as_json(self) -> dict[str, object]:
         """Encode for the JSON report; unknown members are left out."""
-        members: dict[str, Any] = {} if self.server is None else {"server": self.server}
+        members: JsonDict = {} if self.server is None else {"server": self.server}
         members |= {"layer": self.layer, "name": self.name, "status": self.status, "detail": self.detail}
         if self.hint:
             members["hint"] = self.hint

@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcptest_engine.core.errors import Severity, SuiteError
@@ -21,6 +21,7 @@ from mcptest_engine.servers.diagnosis.machine import check_machine, check_progra
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from mcptest_engine.core.json_types import JsonMapping
     from mcptest_engine.servers.agent_configs import FoundServer
     from mcptest_engine.servers.diagnosis.checks import Tell
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite
@@ -60,7 +61,7 @@ def check_suite_here(tell: Tell, checked: CheckedSuite | None, path: Path | None
         tell(_server_check(name, settings, suite, environ))
 
 
-def _server_check(name: str, settings: Mapping[str, Any], suite: LoadedSuite, environ: Mapping[str, str]) -> Check:
+def _server_check(name: str, settings: JsonMapping, suite: LoadedSuite, environ: Mapping[str, str]) -> Check:
     from mcptest_engine.servers.spec import spec_from_settings
     from mcptest_engine.servers.urls import shown_url
 
@@ -132,7 +133,7 @@ def command_fault(words: Sequence[str], *, path: str | None, folder: Path) -> tu
     return None
 
 
-def _variables(settings: Mapping[str, Any]) -> Iterator[str]:
+def _variables(settings: JsonMapping) -> Iterator[str]:
     """The variables that hold the server's secrets."""
     auth = settings.get("auth") or {}
     named = [auth.get("bearer_token_env"), (auth.get("oauth") or {}).get("client_secret_env")]

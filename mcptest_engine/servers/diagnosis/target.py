@@ -14,7 +14,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.errors import AuthFailed, ServerDidNotStart, ServerError
 from mcptest_engine.core.text import counted
@@ -32,6 +32,7 @@ from mcptest_engine.servers.wire import DEFAULT_REVISION, HANDSHAKE_REVISIONS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcptest_engine.core.json_types import JsonDict
     from mcptest_engine.servers.catalog import Catalog
     from mcptest_engine.servers.diagnosis.checks import Tell
     from mcptest_engine.servers.session import Session
@@ -142,7 +143,7 @@ def _report_http_failure(wrong: ServerError, session: Session | None, began: flo
     tell(_http_check(Status.FAILED, clause, began, hint))
 
 
-def _status_detail(http: dict[str, Any], clause: str, hint: str | None) -> tuple[str, str | None]:
+def _status_detail(http: JsonDict, clause: str, hint: str | None) -> tuple[str, str | None]:
     status = int(http["status"])
     if status < 300 and media_type(http) in ("text/html", "application/xhtml+xml"):
         return f"answers HTML (HTTP {status}): this is a web page, not an MCP endpoint", hint
