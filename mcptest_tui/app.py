@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
     from mcptest_tui.mode_screen import ModeScreen
+    from mcptest_tui.widgets.mode_bar import ModeBar
 
 
 SESSION_SECONDS = 5.0
@@ -253,7 +254,7 @@ class Workbench(BaseApp, inherit_bindings=False):
         self.clear_notices()
         self.go("home" if mode == "tests" and self.suites.searched and not self.store.documents else mode)
 
-    def on_mode_bar_chosen(self, event: Any) -> None:
+    def on_mode_bar_chosen(self, event: ModeBar.Chosen) -> None:
         """Show a mode by a click."""
         self.action_go(event.mode)
 

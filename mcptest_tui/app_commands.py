@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from mcptest_tui.config import TEMPLATE as CONFIG_TEMPLATE
 from mcptest_tui.config import config_file, diagnose_config, put_entry
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mcptest_tui.theme_book import ThemeBook
     from mcptest_tui.widgets.jump import Target
 
+Answer = TypeVar("Answer")
+
 
 class Commands:
     """Some commands of the app. The registry names the object before the action: `windows.help` is its `action_help`."""
@@ -35,10 +37,10 @@ class Commands:
         """Whether there is anything to do, as of a widget: all of these always work."""
         return True
 
-    def _then(self, do: Callable[[Any], Awaitable[None]]) -> Callable[[Any], None]:
+    def _then(self, do: Callable[[Answer], Awaitable[None]]) -> Callable[[Answer | None], None]:
         """Do something with a list's answer, if there is one, outside of the list's own handler."""
 
-        def answered(answer: Any) -> None:
+        def answered(answer: Answer | None) -> None:
             if answer is not None:
                 self._app.call_next(do, answer)
 

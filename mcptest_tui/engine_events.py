@@ -37,8 +37,8 @@ class EngineEvents:
         if app.work_screen is not None:
             app.work_screen.events_applied(delta)
         app.runs.take_events(others)
-        app.reviews.take_events(others)
         if any(event["event"] == "run.finished" for event in others):
+            app.reviews.read()  # a run may have something to propose
             self._tips.run_finished()
             if not app.app_focus and 0 < app.config.bell_seconds < (app.store.progress.last_seconds or 0):
                 app.bell()  # nobody looks at the terminal

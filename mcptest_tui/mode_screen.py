@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.state.catalog import Item
+    from mcptest_tui.state.store import Delta
     from mcptest_tui.widgets.status_bar import Status
 
 
@@ -124,7 +125,7 @@ class ModeScreen(Sturdy, Screen[None]):
     def arrive(self, **where: object) -> None:
         """Called by `app.go`, also when this screen is on already: show that place."""
 
-    def events_applied(self, delta: object) -> None:
+    def events_applied(self, delta: Delta) -> None:
         """The store has changed; called at most 20 times a second, on the current screen and once when it is shown again."""
 
     def engine_events(self, events: list[WorkbenchEvent]) -> None:

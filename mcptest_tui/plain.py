@@ -151,7 +151,7 @@ class PlainWorkbench:
         self.suites = Suites(self, paths, [])
         self.runs = Runs(self, self.suites, self._take)
         self.reviews = Reviews(self, self.runs)
-        self._tasks = set[asyncio.Task[Any]]()
+        self._tasks = set[asyncio.Task[object]]()
         self._proposals, self._shown = 0, 0
         self._last: list[str] = []
         self._unsound: set[str] = set()
@@ -161,7 +161,7 @@ class PlainWorkbench:
 
     def run_worker(self, work: Any, **_: object) -> None:
         """Start a task; the next line of a pipe is read after its end."""
-        task: asyncio.Task[Any] = asyncio.ensure_future(work() if callable(work) else work)
+        task: asyncio.Task[object] = asyncio.ensure_future(work() if callable(work) else work)
         self._tasks.add(task)
         task.add_done_callback(self._worked)
 
@@ -216,13 +216,13 @@ class PlainWorkbench:
             row = self.store.rows.get(event["id"])
             if row is not None and row.status in VERDICTS:
                 self._finished(row)
-        elif event["event"] == "run.finished" and self.store.run_view.summary is not None:
+        elif event["event"] == "run.finished" and (summary := self.store.run_view.summary) is not None:
             where = f"{self.out.near(event['path'])}: " if len(self.store.documents) > 1 else ""
-            stopped = "stopped; " if self.store.run_view.summary.interrupted else ""
-            self.out.put(where + stopped + one_line(self.store.run_view.summary.title, LONGEST))
-            self.out.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in self.store.run_view.summary.gates))
+            stopped = "stopped; " if summary.interrupted else ""
+            self.out.put(where + stopped + one_line(summary.title, LONGEST))
+            self.out.put(*(f"failed: {one_line(gate, LONGEST)}" for gate in summary.gates))
+            self.reviews.read()  # a run may have something to propose
         self.runs.take_events([event])
-        self.reviews.take_events([event])
 
     def _finished(self, row: TestRow) -> None:
         took = "" if row.own_ms is None else f", {took_shown(row.own_ms)}"

@@ -13,7 +13,6 @@ from mcptest_tui.state.reviewing import ACCEPT, REJECT, Reviewing, item_of
 from mcptest_tui.words import MARKS, key_of
 
 if TYPE_CHECKING:
-    from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.host import Host
     from mcptest_tui.runs import Runs
     from mcptest_tui.state.reviewing import Item
@@ -53,11 +52,6 @@ class Reviews:
         """Read the proposals in the background; a later read replaces an earlier one."""
         self.is_reading = True
         self._host.run_worker(self._read, group="review.read", exclusive=True, exit_on_error=False)
-
-    def take_events(self, events: list[WorkbenchEvent]) -> None:
-        """A run that has ended may have something to propose."""
-        if any(event["event"] == "run.finished" for event in events):
-            self.read()
 
     def saved(self, paths: list[str]) -> None:
         """A proposal was put into the folder, or a suite that some are, or were, about has changed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine.core.text import counted
 from mcptest_engine.running.watch import WRITTEN_WITHIN_SECONDS, FilesChangedByRuns
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcptest_engine.engine_process.workbench_events import RunFailed, Send, WorkbenchEvent
+    from mcptest_engine.running.documents import Document
     from mcptest_engine.safety.tool_classes import ToolClass
     from mcptest_tui.host import Host
     from mcptest_tui.suites import Suites
@@ -129,7 +130,7 @@ class Runs:
         self._host.engine.send("cancel")
         self._host.refresh_status()
 
-    def saved(self, paths: list[str], documents: list[Any]) -> None:
+    def saved(self, paths: list[str], documents: list[Document]) -> None:
         """After a save: run what the watch mode says."""
         paths = [path for path in paths if not self._is_output(path)]
         if self._host.watch_mode == "off" or not documents or not paths:
@@ -200,7 +201,7 @@ class Runs:
             elif event["event"] == "warned":
                 self._host.messages.show(event["message"], "warning")
 
-    def due(self, paths: list[str], documents: list[Any]) -> list[str]:
+    def due(self, paths: list[str], documents: list[Document]) -> list[str]:
         """The tests to run after a save."""
         store = self._host.store
         if self._host.watch_mode == "all":

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcptest_engine import __version__
 from mcptest_engine.core.environment import PACKAGE
@@ -187,10 +187,10 @@ class Suites:
         async with self._reading:  # what was read first must not be put in last
             for path in paths:
                 before = state_of(Path(path))
-                document = await asyncio.to_thread(self._document, path)
+                document = await asyncio.to_thread(self._read_document, path)
                 if document is None and path in self._host.store.documents:
                     await asyncio.sleep(AWAY_SECONDS)  # some editors move the old text away before they write the new
-                    document = await asyncio.to_thread(self._document, path)
+                    document = await asyncio.to_thread(self._read_document, path)
                 self._read.add(path)
                 if document is None:
                     if path in self._host.store.documents:
@@ -275,7 +275,7 @@ class Suites:
             if changed & {os.path.realpath(file) for file in watched_by(document)}
         ]
 
-    def _document(self, path: str) -> Any:
+    def _read_document(self, path: str) -> Document | None:
         from mcptest_engine.running.documents import document_of
 
         try:

@@ -20,6 +20,7 @@ from mcptest_engine.workspace.files import read_file
 from mcptest_tui.places import user_themes_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 DEFAULT = "nightshift"
@@ -130,7 +131,7 @@ def _carefully(path: Path) -> dict[str, Any]:
     return dict(tree.value)
 
 
-def _faults(value: dict[str, Any]) -> Any:
+def _faults(value: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str | None]]:
     """(pointer, what is wrong, hint) of everything that Textual would not take."""
     for key, given in value.items():
         if key not in FIELDS:

@@ -186,7 +186,7 @@ class _Browsed:
         """Connect, and listen until the session ends."""
         from mcptest_engine.core.errors import ServerError
 
-        self._send(self._state("starting"))
+        self._send(self._state_event("starting"))
         started = asyncio.get_running_loop().time()
         try:
             session = await self._connect(self._target.spec)
@@ -201,13 +201,13 @@ class _Browsed:
             await self._listen(session)
             ending = "its connection was lost" if session.ending is None else f"it {session.ending.clause}"
             short = "failed" if session.ending is None else session.ending.short
-            message, stderr = self._texts(f"the server has ended: {ending}", session.stderr_tail)
+            message, stderr = self._redacted(f"the server has ended: {ending}", session.stderr_tail)
             self._send_failure(Refused(message, stderr=stderr, short=short), "failed")
         finally:
             self._opened = asyncio.get_running_loop().create_future()
             self._fail(Refused("this server is no longer connected", kind="gone"))
             await session.close()
-            self._send(self._state("closed"))
+            self._send(self._state_event("closed"))
 
     def _given_up(self, life: asyncio.Future[None]) -> None:
         """Report that it was ended before it was ready; it may not even have begun."""
@@ -232,7 +232,7 @@ class _Browsed:
         redactor = self._target.redactor
         protocol = session.protocol_version
         self._opened.set_result(session)
-        state = self._state("ready")
+        state = self._state_event("ready")
         state["server_info"] = pruned(redactor.redact(session.server_info))
         state["protocol"] = None if protocol is None else redactor.redact_text(protocol)
         state["duration_ms"] = round(duration_ms, 1)
@@ -257,20 +257,20 @@ class _Browsed:
 
         redact = self._target.redactor.redact_text
         hint = None if error.hint is None else redact(error.hint)
-        message, stderr = self._texts(error.message, error.stderr_tail)
+        message, stderr = self._redacted(error.message, error.stderr_tail)
         kind = "timeout" if isinstance(error, CallTimeout) else "server"
         return Refused(message, hint=hint, kind=kind, stderr=stderr, short=error.short)
 
-    def _texts(self, message: str, stderr: str) -> tuple[str, str | None]:
+    def _redacted(self, message: str, stderr: str) -> tuple[str, str | None]:
         """Both without secrets, of stderr the end; None where it is empty."""
         redact = self._target.redactor.redact_text
         return clipped(redact(message)), redact(stderr)[-LONGEST_TEXT:] if stderr else None
 
-    def _state(self, state: str) -> ServerState:
+    def _state_event(self, state: str) -> ServerState:
         return {"event": "server.state", "session": self._key, "server": self._target.spec.name, "state": state}
 
     def _send_failure(self, refused: Refused, state: str) -> None:
-        event, error = self._state(state), refused.to_json()
+        event, error = self._state_event(state), refused.to_json()
         event["message"] = error["message"]
         if "hint" in error:
             event["hint"] = error["hint"]

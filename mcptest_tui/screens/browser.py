@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from mcptest_tui.state.catalog import Item
     from mcptest_tui.state.servers import Server
+    from mcptest_tui.state.text_lines import TextLine
     from mcptest_tui.widgets.lines import Lines
 
 LONGEST_TYPED = 2_000
@@ -344,7 +345,7 @@ class Browser(Controller):
             self.workbench.copy(server.shown, "the URL" if server.transport == "http" else "the command")
 
 
-def _empty_lines(searched: bool) -> list[Any]:
+def _empty_lines(searched: bool) -> list[TextLine]:
     if not searched:
         return [line(("looking for servers …", "dim"))]
     return [

@@ -36,11 +36,12 @@ from mcptest_tui.widgets.detail import OF_AGENTS, OF_CALLS, OF_COMPOSITIONS, OF_
 from mcptest_tui.words import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
 
     from mcptest_tui.screens.base import WorkScreen
     from mcptest_tui.screens.tree_values import Request
     from mcptest_tui.state.conversation_rows import Entry as SaidEntry
+    from mcptest_tui.state.run_view import ServerView
     from mcptest_tui.state.tree_rows import Entry, TreeRows
     from mcptest_tui.widgets.detail import Detail
     from mcptest_tui.widgets.json_tree import JsonTree
@@ -142,7 +143,7 @@ class Answers:
             past[test] = wrong.message
         self._on_answer(test)
 
-    async def request(self, do: str, **arguments: Any) -> Any:
+    async def request(self, do: str, **arguments: object) -> Any:
         """Send a request to the engine, once there is one."""
         bench = self._screen.workbench
         await bench.engine_ready.wait()
@@ -460,7 +461,7 @@ class DetailFeed(Controller):
         tree = self._detail.json_tree
         return tree.target if tree is not None and tree.target else place_of(row)
 
-    def _server(self, row: TestRow) -> Any:
+    def _server(self, row: TestRow) -> ServerView | None:
         return self.workbench.store.run_view.servers.get((row.path, row.server))
 
     # What else is asked of it
@@ -528,7 +529,7 @@ def _assertions(result: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _single(items: Any) -> list[dict[str, Any]]:
+def _single(items: Iterable[object] | None) -> list[dict[str, Any]]:
     rows = [item for item in items or () if isinstance(item, dict)]
     return [one for row in rows for one in ((row["set"].get("assertions") or ()) if "set" in row else (row,))]
 

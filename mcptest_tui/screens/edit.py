@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
     from mcptest_tui.screens.edit_docs import OpenDoc
+    from mcptest_tui.state.store import Delta
 
 SETTLE_SECONDS = 0.06
 """What needs a look at the word under the cursor waits until the cursor rests."""
@@ -125,7 +126,7 @@ class EditScreen(WorkScreen):
         """Whether what is typed is meant for a text that is not there yet."""
         return self.opening.holds_keys
 
-    def arrive(self, **where: Any) -> None:
+    def arrive(self, **where: object) -> None:
         """`path` and, if wanted, `line` and `column`, from 1."""
         path, line, column = where.get("path"), where.get("line"), where.get("column")
         if isinstance(path, str):
@@ -184,7 +185,7 @@ class EditScreen(WorkScreen):
 
     # What comes from the app
 
-    def events_applied(self, delta: Any) -> None:
+    def events_applied(self, delta: Delta) -> None:
         """Verdicts may have changed."""
         if delta.rows_changed or delta.structure_changed:
             self.diagnostics.refresh_notes()

@@ -54,7 +54,11 @@ class Questions(Controller):
         self._before = before
 
     def show(
-        self, title: str, lines: list[str], choices: tuple[tuple[str, str], ...], answers: dict[str, Callable[[], Any]]
+        self,
+        title: str,
+        lines: list[str],
+        choices: tuple[tuple[str, str], ...],
+        answers: dict[str, Callable[[], object]],
     ) -> None:
         """Show a question, unless another is open or its answer has not come through; `answers[""]` is for Escape."""
         if self.open is not None and (self.open.is_answered or self.open in self.workbench.screen_stack):

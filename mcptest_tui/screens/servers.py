@@ -126,7 +126,7 @@ class ServersScreen(WorkScreen):
         self.browser.show_all()
         self.connections.arrive_late()
 
-    def arrive(self, **where: Any) -> None:
+    def arrive(self, **where: object) -> None:
         """Show a server by its suite and name; with `tool` or `call`, what is to be called there."""
         self.connections.arriving = dict(where)
         self.connections.arrive_late()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from mcptest_engine.engine_process.workbench_events import WorkbenchEvent
+    from mcptest_tui.state.store import Delta
     from mcptest_tui.widgets.lines import Lines
 
 CURRENT_WIDTH = 30
@@ -80,7 +81,7 @@ class TestsScreen(WorkScreen):
         self._missed = True
         self.running.bail_out(events)
 
-    def events_applied(self, delta: Any) -> None:
+    def events_applied(self, delta: Delta) -> None:
         """Results: count, stay in place, follow."""
         self._missed = False
         self.listing.apply(delta)
@@ -122,7 +123,7 @@ class TestsScreen(WorkScreen):
         if state == "ready":
             self._settle()
 
-    def arrive(self, **where: Any) -> None:
+    def arrive(self, **where: object) -> None:
         """Show a test, with `result` also where that has to be opened."""
         name = where.get("id")
         if isinstance(name, str) and self.listing.go_to(name) and where.get("result"):

@@ -109,7 +109,7 @@ class TrafficScreen(WorkScreen):
             self.traffic.lost()
             self.rows.rebuilt()
 
-    def arrive(self, **where: Any) -> None:
+    def arrive(self, **where: object) -> None:
         """Show the messages of one server, or of one method."""
         parts = [f'{name}:"{where[name]}"' for name in ("server", "method") if isinstance(where.get(name), str)]
         self.listing.put_filter(" ".join(parts))

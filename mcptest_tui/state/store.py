@@ -7,10 +7,9 @@ The surprising thing: while a suite does not load, the rows of its last good loa
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_tui.state.calls import Calls
 from mcptest_tui.state.judged_rows import DEFERRED
 from mcptest_tui.state.progress import CANCELLED, Progress
 from mcptest_tui.state.run_view import RunView
@@ -27,20 +26,10 @@ if TYPE_CHECKING:
     )
     from mcptest_engine.running.documents import Document
 
-OF_MANY_CALLS = ("agent", "composition", "eval")
-"""The kinds of tests that do more than to wait for one answer."""
 REMEMBERED = 2_000
 """Verdicts kept for the next session; of more tests none are."""
 STOPPED = "not run: the run was stopped"
 """How the message of a result begins whose test a run did not begin, or was ended in."""
-
-
-@dataclass(slots=True)
-class _Line:
-    """The tests that wait for one server in a run, in the order of their calls; empty once that answers out of turn."""
-
-    rows: OrderedDict[str, TestRow] = field(default_factory=OrderedDict)
-    is_parallel: bool = False
 
 
 class Moved(NamedTuple):
@@ -89,8 +78,7 @@ class Store:
         self.version = 0
         self._now = now
         self._good: dict[str, tuple[Document, float]] = {}
-        self._lines: dict[tuple[str, str, str], _Line] = {}
-        """The calls that have no answer yet, by run, suite and server."""
+        self._calls = Calls(now)
         self._remembered: dict[str, Any] = {}
         """The verdicts of an earlier session, for tests that are yet to be read."""
         self._runs: dict[str, dict[str, str]] = {}
@@ -161,7 +149,7 @@ class Store:
     def _drop(self, ids: Iterable[str]) -> None:
         for test in ids:
             row = self.rows.pop(test)
-            self._leave_line(row, row.run)
+            self._end_call(row, row.run)
             self.counts[row.status] -= 1
             self.running.pop(test, None)
 
@@ -264,7 +252,8 @@ class Store:
                 case "case.started":
                     row = rows.get(event["id"])
                     if row is not None:
-                        self._begin(row, event["run"])
+                        row.started, row.nodes, row.talk = self._now(), None, None
+                        self._set(row, "running" if self._calls.begin(row, event["run"]) else "queued")
                 case "case.answered":
                     row = rows.get(event["id"])
                     if row is not None:
@@ -327,37 +316,13 @@ class Store:
             frozenset(nodes),
         )
 
-    def _begin(self, row: TestRow, run: str) -> None:
-        """A test was begun. While an earlier call to its server has no answer, it still waits: most servers answer in turn."""
-        row.started, row.nodes, row.talk = self._now(), None, None
-        place = (run, row.path, row.server)
-        line = self._lines.get(place)
-        if line is None:
-            line = self._lines[place] = _Line()
-        if row.kind not in OF_MANY_CALLS and not line.is_parallel:
-            line.rows[row.id] = row
-        self._set(row, "queued" if row.id in line.rows and len(line.rows) > 1 else "running")
-
-    def _leave_line(self, row: TestRow, run: str, *, answered: bool = False) -> None:
-        """A test is no longer under way. One that is answered before an earlier one shows that its server works on several."""
-        line = self._lines.get((run, row.path, row.server))
-        if line is None or row.id not in line.rows:
-            return
-        was_first = next(iter(line.rows)) == row.id
-        del line.rows[row.id]
-        if answered and not was_first:
-            line.is_parallel = True
-            for other in line.rows.values():
-                self._set(other, "running")
-            line.rows.clear()
-        elif was_first and line.rows:
-            following = next(iter(line.rows.values()))
-            following.started = self._now()
-            self._set(following, "running")
+    def _end_call(self, row: TestRow, run: str, *, is_answered: bool = False) -> None:
+        for other in self._calls.end(row, run, is_answered=is_answered):
+            self._set(other, "running")
 
     def _answer(self, row: TestRow, run: str, waits_for: str) -> None:
         """The call of a test was answered."""
-        self._leave_line(row, run, answered=waits_for == "list")
+        self._end_call(row, run, is_answered=waits_for == "list")
         if row.busy:
             self._set(row, "queued")
             row.answered = waits_for
@@ -388,7 +353,7 @@ class Store:
 
     def _finish(self, row: TestRow, run: str, result: dict[str, Any]) -> None:
         verdict = result["verdict"]
-        self._leave_line(row, run, answered=verdict == "pass" and not result.get("cached"))
+        self._end_call(row, run, is_answered=verdict == "pass" and not result.get("cached"))
         if row.run == run:
             row.asked_digest = ""
         if "not_run" in result:
@@ -437,7 +402,7 @@ class Store:
         return structure
 
     def _end(self, run: str, message: str) -> None:
-        self._lines = {key: line for key, line in self._lines.items() if key[0] != run}
+        self._calls.end_run(run)
         for test in self._runs.pop(run, ()):
             self._settle(test, run, message)
         self._run_ids.pop(run, None)

@@ -124,9 +124,9 @@ async def test_a_suite_that_is_moved_away_and_put_back_keeps_its_results(workben
         store = pilot.app.store
         pilot.app.runs.start(None)
         await until(pilot, lambda: store.counts["pass"] > 5)
-        read = pilot.app.suites._document
+        read = pilot.app.suites._read_document
         away = iter([True])
-        monkeypatch.setattr(pilot.app.suites, "_document", lambda path: None if next(away, False) else read(path))
+        monkeypatch.setattr(pilot.app.suites, "_read_document", lambda path: None if next(away, False) else read(path))
         await pilot.app.run_worker(pilot.app.suites.read([str(demo)])).wait()
         assert next(away, None) is None
         assert store.counts["pass"] > 5
@@ -150,7 +150,7 @@ async def test_of_two_saves_the_later_one_is_shown_whatever_takes_longer_to_read
         app, begun, held = pilot.app, threading.Event(), threading.Event()
         hold_threads(monkeypatch)
         app.watch_mode = "off"
-        read = app.suites._document
+        read = app.suites._read_document
         old = read(str(demo))
 
         def read_late(_):
@@ -158,10 +158,10 @@ async def test_of_two_saves_the_later_one_is_shown_whatever_takes_longer_to_read
             held.wait(60)
             return old
 
-        monkeypatch.setattr(app.suites, "_document", read_late)
+        monkeypatch.setattr(app.suites, "_read_document", read_late)
         first = app.run_worker(app.suites.read([str(demo)]))
         await until(pilot, begun.is_set)
-        monkeypatch.setattr(app.suites, "_document", read)
+        monkeypatch.setattr(app.suites, "_read_document", read)
         demo.write_text(demo.read_text(encoding="utf-8").replace("name: ", "name: new ", 1), encoding="utf-8")
         second = app.run_worker(app.suites.read([str(demo)]))
         await pilot.pause()
