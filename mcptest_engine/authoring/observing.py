@@ -45,7 +45,7 @@ class Leaf:
 
     @property
     def target(self) -> str:
-        """Its full path."""
+        """The path of the scalar, as a suite writes it."""
         return render(self.path)
 
 

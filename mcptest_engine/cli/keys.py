@@ -62,7 +62,7 @@ class Keys:
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, now)
 
     def restore(self) -> None:
-        """Restore the terminal's settings."""
+        """Restore the settings that the terminal had before."""
         termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._before)
 
     def _byte(self) -> bytes:

@@ -101,14 +101,11 @@ max_cost_option = click.option(
 def other_server_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the flags that replace a suite's servers, or the revision that they are offered."""
     command = click.option(
-        "--command",
-        "--server-command",
-        "server_command",
-        metavar="ARGV",
-        help="Start this program instead of every server of the suite.",
+        "--command", "server_command", metavar="ARGV", help="Start this program instead of every server of the suite."
     )
+    earlier_name = click.option("--server-command", "server_command", hidden=True)
     protocol = click.option("--protocol", metavar="REV", help="Offer this protocol revision to every server.")
-    return command(protocol(function))
+    return command(earlier_name(protocol(function)))
 
 
 @click.command()

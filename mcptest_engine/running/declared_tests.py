@@ -179,8 +179,8 @@ def _models(entry: Mapping[str, object], shared: Shared) -> list[tuple[str, str 
     named = entry.get("models")
     own = named if isinstance(named, list) and named else [entry.get("model")]
     models = list(dict.fromkeys(model if isinstance(model, str) else None for model in shared.models or own))
-    told = len(models) > 1 or bool(shared.models)
-    return [(f" [{model}]" if told and model is not None else "", model) for model in models]
+    is_named = len(models) > 1 or bool(shared.models)
+    return [(f" [{model}]" if is_named and model is not None else "", model) for model in models]
 
 
 def _each_run(models: Iterable[tuple[str, str | None]], runs: int) -> list[ModelRun]:

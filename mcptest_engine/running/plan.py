@@ -178,7 +178,7 @@ class _CaseMaker:
             case _:
                 assert_never(entry.kind)
 
-    def _tests(self, entry: TestEntry) -> Iterator[DeclaredTest]:
+    def _declared_tests(self, entry: TestEntry) -> Iterator[DeclaredTest]:
         return declared_tests(entry.kind, entry.data, entry.data["name"], self._shared)
 
     def _rows(self, entry: TestEntry) -> Iterator[Case]:
@@ -208,7 +208,7 @@ class _CaseMaker:
             timeout_ms=self._default_ms,
             lines=entry.lines if entry.data_file is None else _lines_of_nodes(entry.lines),
         )
-        for number, (test, (data, row)) in enumerate(zip(self._tests(entry), rows, strict=True)):
+        for number, (test, (data, row)) in enumerate(zip(self._declared_tests(entry), rows, strict=True)):
             case = self._row(entry, data, row)
             if entry.data_file is not None:
                 case = case._replace(row=self._row_place(entry, number)[1])
@@ -219,7 +219,7 @@ class _CaseMaker:
         """An agent test, once for each of its models and runs."""
         from mcptest_engine.running.kinds.agent.plan import AgentProgram  # few suites have one
 
-        for test in self._tests(entry):
+        for test in self._declared_tests(entry):
             program = self._judged.body(entry, test)
             assert isinstance(program, AgentProgram)
             data = {**entry.data, "name": test.name}
@@ -234,7 +234,7 @@ class _CaseMaker:
         from mcptest_engine.running.kinds.eval.plan import EvalRow
 
         keys: dict[str, str] = {}
-        for test in self._tests(entry):
+        for test in self._declared_tests(entry):
             row = self._judged.body(entry, test)
             assert isinstance(row, EvalRow)
             case = self.case(replace(entry, data={**entry.data, "name": test.name}), row)

@@ -125,7 +125,7 @@ class AgentsView:
         return self.shown[self.at] if self.at < len(self.shown) else None
 
     def go(self, at: int) -> None:
-        """Look at another row."""
+        """Move the cursor to a row."""
         self.at = min(max(at, 0), max(len(self.shown) - 1, 0))
 
     def _show(self) -> None:

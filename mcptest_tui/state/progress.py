@@ -145,12 +145,12 @@ class Progress:
         self.spent.finish(test, result)
 
     def finish(self, run: str, record: Mapping[str, Any]) -> None:
-        """A run is over."""
+        """Add the time of a run, and note how it ended."""
         self.took += record.get("duration_ms", 0.0) / 1000
         self._end(run, *_summary(record))
 
     def fail(self, run: str, kind: str, message: str) -> None:
-        """A run did not begin."""
+        """Note why a run did not begin."""
         is_cancelled = kind == CANCELLED
         self.not_run += self.asked.pop(run, 0) if is_cancelled else 0
         self._end(run, CANCELLED if is_cancelled else message, failed=not is_cancelled)

@@ -155,12 +155,12 @@ class RunView:
         self._finished.setdefault(run, []).append(test)
 
     def finish_hook(self, hook: dict[str, Any]) -> None:
-        """A hook has ended."""
+        """Store the result of a hook around a test."""
         if "test" in hook:
             self._around.setdefault(hook["test"], []).append(hook)
 
     def fail(self, run: str) -> None:
-        """A run did not begin."""
+        """Forget the tests of a run that did not begin."""
         self._finished.pop(run, None)
 
     def put_server(self, event: ServerState) -> None:
@@ -179,7 +179,7 @@ class RunView:
         )
 
     def finish(self, event: RunFinished, tests: Mapping[str, TestRow]) -> None:
-        """A run is over; `tests` are all that there are, by id."""
+        """Make the summary of a run that has ended; `tests` are all that there are, by id."""
         record = event["record"]
         rows = [tests[test] for test in self._finished.pop(event["run"], ()) if test in tests]
         spending = record.get("spending")

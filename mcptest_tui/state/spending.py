@@ -33,7 +33,7 @@ class RunCost:
         self._told = (-1, "")
 
     def finish(self, test: str, result: Mapping[str, object]) -> None:
-        """A test has ended."""
+        """Replace the costs of a test's turns by those of its result."""
         for key in [key for key in self.going if key[0] == test]:
             del self.going[key]
         self._told = (-1, "")

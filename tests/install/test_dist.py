@@ -28,7 +28,7 @@ OFFLINE = {
     "PIP_NO_INDEX": "1",
     "PIP_NO_DEPS": "1",
     "PIP_NO_BUILD_ISOLATION": "0",
-    "PIP_NO_COMPILE": "0",  # which is how pip takes it: nothing is compiled
+    "PIP_NO_COMPILE": "0",  # pip reads the variable as the value of `compile`
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
 }
 

@@ -58,8 +58,8 @@ class AgentProgram(NamedTuple):
         return self.runs > 1 and "tool_selection" in self.gates
 
     def call_text(self, _case: object) -> str:
-        told = f"{self.model or 'a model'}, up to {counted(self.max_turns, 'turn')}"
-        return told if self.trials is None else f"{told}, {counted(self.trials.runs, 'trial')}"
+        text = f"{self.model or 'a model'}, up to {counted(self.max_turns, 'turn')}"
+        return text if self.trials is None else f"{text}, {counted(self.trials.runs, 'trial')}"
 
     def list_members(self, _case: object) -> dict[str, Any]:
         return {
