@@ -180,9 +180,10 @@ def test_ctrl_z_and_fg_show_the_screen_again_as_often_as_one_likes(terminal, dem
         assert b"\x1b[?1049l" in shell.output
         shell.output = b""  # with all that was drawn before
         shell.press(back)
-        shell.wait_for("5 Traffic")
         shell.wait_for("type to search")
+        shell.output = b""  # with the dialog, which may cover the screen from the first frame on
         shell.press(ESCAPE)
+        shell.wait_for("5 Traffic")
     shell.output = b""
     shell.press("\x11")
     shell.wait_for("in the shell: ")
