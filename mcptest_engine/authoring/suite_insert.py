@@ -164,7 +164,7 @@ def insert_tests(text: str, block: str, tests: Sequence[TestText]) -> str:
 
 
 def _nameless_others(tree: JsonMapping) -> Iterator[Pointer]:
-    """The places of what asks a server without a name, and for which `defaultTest` does not hold."""
+    """The paths of entries that name no server, of the kinds that take none from `defaultTest`."""
     for kind in TestKind:
         if kind.is_request:
             continue

@@ -18,6 +18,8 @@ from mcptest_tui.words import took_shown
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from mcptest_engine.engine_process.workbench_events import AgentTurn
+
     Path = tuple[str | int, ...]
 
 SHOWN = 1_200
@@ -69,20 +71,20 @@ def entries_of(result: Mapping[str, Any], shut: Collection[int] = ()) -> list[En
     return entries
 
 
-def live_entries(talk: Sequence[Mapping[str, Any]]) -> list[Entry]:
+def live_entries(talk: Sequence[AgentTurn]) -> list[Entry]:
     """The conversations from the events of a run so far, run by run."""
-    runs: dict[int, list[Mapping[str, Any]]] = {}
+    runs: dict[int, list[AgentTurn]] = {}
     for event in talk:
-        runs.setdefault(int(event.get("trial") or 0), []).append(event)
+        runs.setdefault(event.get("trial", 0), []).append(event)
     entries: list[Entry] = []
     for number, events in sorted(runs.items()):
         last = events[-1]
-        spent = f"{int(last.get('tokens') or 0):,} tokens   {usd(cost_of(last.get('cost_usd')))}"
+        spent = f"{last['tokens']:,} tokens   {usd(cost_of(last['cost_usd']))}"
         if number:
             entries.append(Entry("run", f"run {number}", number=number, status="running", told=spent))
         for event in events:
-            entries.append(Entry("say", "assistant", str(event.get("text") or ""), int(event.get("turn") or 0)))
-            entries += [Entry("call", text=str(name), status="queued") for name in event.get("tools") or ()]
+            entries.append(Entry("say", "assistant", event["text"], event["turn"]))
+            entries += [Entry("call", text=name, status="queued") for name in event["tools"]]
         if not number:
             entries.append(Entry("note", text=f"running   {spent}", status="running"))
     return entries

@@ -13,6 +13,8 @@ from mcptest_engine.core.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcptest_engine.engine_process.workbench_events import NodeChanged
+
 MOST_RAILS = 24
 NODE = "\0"
 """Stands in rails for the mark of the node."""
@@ -154,14 +156,13 @@ def nodes_of_trace(trace: Mapping[str, object]) -> list[GraphNode]:
     return with_trace(bare, trace)
 
 
-def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, Mapping[str, object]]) -> list[GraphNode]:
+def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, NodeChanged]) -> list[GraphNode]:
     """The nodes from the events of a run so far, by their ids."""
     found = []
     for node in nodes:
         event = events.get(node.id)
         if event is not None:
-            status, message = str(event.get("status", "running")), str(event.get("message") or "")
-            node = node._replace(status=status, duration_ms=_number(event.get("duration_ms")), message=message)
+            node = node._replace(status=event["status"], duration_ms=event["duration_ms"], message=event["message"])
         found.append(node)
     return found
 

@@ -58,7 +58,6 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         """The cursor is on another row."""
 
         lines: Lines
-        at: int
 
     @dataclass
     class Chosen(Message):
@@ -247,7 +246,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
     def cursor_moved(self) -> None:
         """Say so; a subclass may do more."""
-        self.post_message(self.CursorMoved(self, self.cursor))
+        self.post_message(self.CursorMoved(self))
 
     def show_row(self, at: int, *, centre: bool = False) -> None:
         """Scroll as little as needed to have a row in view."""

@@ -126,7 +126,7 @@ class RowList(Lines):
         before = self.current
         self.current = self.rows.entries[self.cursor].id if self.rows.entries else None
         if before != self.current:
-            self.post_message(self.CursorMoved(self, self.cursor))
+            self.post_message(self.CursorMoved(self))
         self._wake()
 
     def grown(self, changed: Collection[TestRow]) -> None:

@@ -89,7 +89,7 @@ class TrafficList(Lines):
             self.changed(cursor=at, top=at - offset if 0 <= offset < self.page else None)
         self.current = self.row()
         if self.current is not before:
-            self.post_message(self.CursorMoved(self, self.cursor))
+            self.post_message(self.CursorMoved(self))
 
     def cursor_moved(self) -> None:
         """Remember the message; at the end, follow."""

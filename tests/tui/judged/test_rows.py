@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from mcptest_tui.state.result_rows import outcome_lines
 from mcptest_tui.state.spending import RunCost
 from mcptest_tui.state.store import Store
 from tests.tui.state.making import PATH, document, finished, id_of, item, started
+
+if TYPE_CHECKING:
+    from mcptest_engine.engine_process.workbench_events import AgentTurn
 
 ODD: list[Any] = [
     None,
@@ -104,7 +107,11 @@ def test_deferred_is_not_any_inconclusive() -> None:
 
 
 def test_turns_of_several_runs_are_told_run_by_run() -> None:
-    talk = [{"turn": 1, "trial": run, "text": "x", "tools": ["t"], "tokens": 3, "cost_usd": None} for run in (2, 1)]
+    talk: list[AgentTurn] = [
+        {"event": "agent.turn", "run": "r", "id": "a", "turn": 1, "trial": trial, "text": "x", "tools": ["t"],
+         "tokens": 3, "cost_usd": None}
+        for trial in (2, 1)
+    ]  # fmt: skip
     assert [(entry.kind, entry.text or entry.label) for entry in live_entries(talk)] == [
         ("run", "run 1"), ("say", "x"), ("call", "t"), ("run", "run 2"), ("say", "x"), ("call", "t")
     ]  # fmt: skip

@@ -24,6 +24,8 @@ from mcptest_tui.state.graph_rows import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcptest_engine.engine_process.workbench_events import NodeChanged
+
 
 def drawn(*nodes: tuple[str, str]) -> list[str]:
     """Rails and names of nodes, each with the names of its parents."""
@@ -156,9 +158,15 @@ def test_a_record_of_any_shape_gives_what_it_has(trace: dict[str, object]) -> No
     assert nodes_of_trace(trace) == []
 
 
+def node_event(node: str, status: str, duration_ms: float | None) -> NodeChanged:
+    return {"event": "node.changed", "run": "r", "id": "a", "node": node, "status": status, "duration_ms": duration_ms,
+            "message": ""}  # fmt: skip
+
+
 def test_a_run_is_told_by_its_events() -> None:
     nodes = [GraphNode("a"), GraphNode("b", ("a",)), GraphNode("c", ("b",))]
-    told = running_nodes(nodes, {"a": {"status": "ok", "duration_ms": 3}, "b": {"status": "running"}})
+    events = {"a": node_event("a", "ok", 3.0), "b": node_event("b", "running", None)}
+    told = running_nodes(nodes, events)
     assert [(node.status, node.duration_ms) for node in told] == [("ok", 3.0), ("running", None), ("waiting", None)]
 
 
