@@ -107,12 +107,11 @@ def same_call(
     found: list[SameCall] = []
     for entry in suite.tests:
         data = entry.data
-        block, _, number = entry.pointer.removeprefix("/").partition("/")
-        if block != BLOCK or os.path.realpath(entry.file) != own or entry.server != server:
+        if entry.path[0] != BLOCK or os.path.realpath(entry.file) != own or entry.server != server:
             continue
         if data.get("tool") == tool and "cases" not in data and _same_arguments(data.get("args") or {}, arguments):
             judged = tuple(rows_of(data.get("expect")))
-            found.append(SameCall(index=int(number), name=str(data.get("name")), line=entry.line, judged=judged))
+            found.append(SameCall(index=int(entry.path[1]), name=str(data.get("name")), line=entry.line, judged=judged))
     if not found:
         return None
     taken = next((one for one in found if PROPOSED_NAME in one.name), found[0])

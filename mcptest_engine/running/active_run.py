@@ -25,7 +25,7 @@ class ActiveRunListener:
         self._workspace = workspace
         self._emit = emit
         self._timer: asyncio.TimerHandle | None = None
-        self._started: RunStarted | None = None
+        self._run = ("", "", 0)
         self._verdicts: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
         self._file: ActiveRunFile | None = None
         self._written: ActiveRun | None = None
@@ -35,7 +35,7 @@ class ActiveRunListener:
         if isinstance(event, CaseFinished):
             self._verdicts[event.result.verdict] += 1
         elif isinstance(event, RunStarted):
-            self._started = event
+            self._run = (event.run_id, event.suite.name, len(event.tests))
             self._timer = asyncio.get_running_loop().call_later(EVERY_SECONDS, self._write)
         elif isinstance(event, RunFinished):
             self.close()
@@ -52,12 +52,11 @@ class ActiveRunListener:
     def _write(self) -> None:
         from mcptest_engine.workspace.active_runs import ActiveRun, ActiveRunFile  # few runs last a second
 
-        started = self._started
-        assert started is not None
+        run_id, suite, total = self._run
         now = ActiveRun(
-            run_id=started.run_id,
-            suite=started.suite.name,
-            total=len(started.tests),
+            run_id=run_id,
+            suite=suite,
+            total=total,
             finished=sum(self._verdicts.values()),
             failed=self._verdicts[Verdict.FAIL],
             inconclusive=self._verdicts[Verdict.INCONCLUSIVE],
@@ -65,7 +64,7 @@ class ActiveRunListener:
         if self._file is None:
             with contextlib.suppress(OSError):
                 self._workspace.make_runs_dir()
-            self._file = ActiveRunFile(self._workspace.data_dir, started.run_id)
+            self._file = ActiveRunFile(self._workspace.data_dir, run_id)
         if now == self._written:
             self._file.touch()
         else:

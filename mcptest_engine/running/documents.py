@@ -336,7 +336,7 @@ class _Making:
                 yield TestItem(
                     id=test_id,
                     name=declared.name,
-                    block=entry.pointer.split("/", 2)[1],
+                    block=str(entry.path[0]),
                     kind=kind.value,
                     server=entry.server or next(filter(None, used), ""),
                     tool=_called_by(data, kind),

@@ -22,7 +22,7 @@ from mcptest_engine.servers.calls import Fault
 from mcptest_engine.suite.case_rows import requests_of
 from mcptest_engine.suite.checks import METHODS_AS_TOOLS
 from mcptest_engine.suite.compliance import revision_of
-from mcptest_engine.suite.items import ASSERT_SET, assertions_of, uses_matcher
+from mcptest_engine.suite.items import assertions_of, uses_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -187,7 +187,7 @@ class _CaseMaker:
             line, row = self._row_place(entry, number)
             line_of: LineOf = partial(_same_line, line)
             if "expect" in written:
-                line_of = partial(_assertion_line, entry.line_of, ("cases", number))
+                line_of = partial(entry.assertion_line, below=("cases", number))
             case = self.case(replace(entry, data=data))
             yield case._replace(row_name=written["name"], row=row, row_line=line, line_of=line_of)
 
@@ -312,7 +312,7 @@ class _CaseMaker:
             verify: tuple[VerifyStep, ...] = ()
             if steps:
                 named = base_name or name
-                made = _steps(steps, server, timeout_seconds, named, self._outcome, entry.line_of, serial=serial)
+                made = _steps(entry, server, timeout_seconds, named, self._outcome, serial=serial)
                 verify = tuple(made)
                 servers = (*servers, *(step.server for step in verify))
             body = _request_body(data, outcome, verify)
@@ -347,7 +347,7 @@ class _CaseMaker:
             threshold=data.get("threshold") if expect["assertions"] else None,
             metrics=tuple(data.get("derivedMetrics", ())),
             cache=data.get("cache"),
-            line_of=None if kind is TestKind.COMPOSITION else partial(_assertion_line, entry.line_of, ()),
+            line_of=None if kind is TestKind.COMPOSITION else entry.assertion_line,
             strength=strength_of_test(kind, data, outcome=outcome, validated=self._validated.get(server, True)),
         )
 
@@ -383,15 +383,6 @@ def _request_body(data: Mapping[str, Any], outcome: ExpectedOutcome, verify: tup
     return Request(client, _fault(fault, outcome), verify, tuple(effects or ()))
 
 
-def _assertion_line(
-    line_of: Callable[[Pointer], int | None], where: Pointer, index: int, inner: int | None
-) -> int | None:
-    """The line of an assertion of the entry, or of what is below it at `where`; None for one that stands elsewhere."""
-    below = () if inner is None else (ASSERT_SET, "assertions", inner)
-    listed = line_of((*where, "expect", index, *below))
-    return line_of((*where, "expect", "assertions", index, *below)) if listed is None else listed
-
-
 def _lines_of_nodes(lines: Mapping[Pointer, int]) -> dict[Pointer, int]:
     """Without those of cases, which stand in another file."""
     return {path: line for path, line in lines.items() if path[0] == "nodes"}
@@ -402,17 +393,10 @@ def _same_line(line: int | None, _index: int, _inner: int | None) -> int | None:
 
 
 def _steps(
-    steps: Sequence[Mapping[str, Any]],
-    server: str,
-    timeout_seconds: float,
-    snapshot_name: str,
-    default: str,
-    line_of: Callable[[Pointer], int | None],
-    *,
-    serial: bool,
+    entry: TestEntry, server: str, timeout_seconds: float, snapshot_name: str, default: str, *, serial: bool
 ) -> Iterator[VerifyStep]:
     """The steps of a test's `verify`; what one leaves out is as for the test."""
-    for number, data in enumerate(steps):
+    for number, data in enumerate(entry.data["verify"]):
         expect = data["expect"]
         roots = _members_looked_at(expect)
         kind = TestKind.TOOL if "tool" in data else TestKind.RESOURCE if "uri" in data else TestKind.PROMPT
@@ -433,7 +417,7 @@ def _steps(
             uses_http="http" in roots,
             slow_to_judge=_slow_to_judge(expect),
             outcome=required_outcome(data, default),
-            line_of=partial(_assertion_line, line_of, ("verify", number)),
+            line_of=partial(entry.assertion_line, below=("verify", number)),
         )
 
 

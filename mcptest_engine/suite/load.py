@@ -14,7 +14,7 @@ import gc
 import os
 from contextlib import suppress
 from dataclasses import field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from mcptest_engine.core.errors import Problem, Severity, Span, Suggestion, Suit
 from mcptest_engine.core.text import counted, pointer, quoted
 from mcptest_engine.core.values import dataclass
 from mcptest_engine.suite.checks import check_merged
-from mcptest_engine.suite.items import with_defaults
+from mcptest_engine.suite.items import ASSERT_SET, with_defaults
 from mcptest_engine.suite.merge import Merged, PlacedTest, merge, merge_variables, whole_document
 from mcptest_engine.suite.places import MOST_PROBLEMS, Places, SourceLines, TooManyProblems
 from mcptest_engine.suite.problems import structural_problems
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mcptest_engine.suite.yaml import Pointer
 
 _LARGEST_DOTENV = 1_000_000
+_NO_LINES: Mapping[Pointer, int] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,20 +69,35 @@ class TestEntry:
     `data` is the entry with its templates replaced, what `defaultTest` says put in, and `expect` as a mapping:
     {"assertions": […], "max_duration_ms"?, "max_response_tokens"?}. Each step under its `verify` has `expect` as such a
     mapping too, and a `server` only where it is not the test's. `file` is absolute; `line` is that of the entry's first
-    key; `pointer` is its JSON Pointer in that file; `server` names the server also where the entry leaves it out. `lines` are
-    those of the nodes, the cases and their `golden`, by their paths in it; those of cases are lines of `data_file` where that
-    holds them. `line_of` gives the line of what stands at a path in the entry, None where nothing does.
+    key; `path` leads to it in that file, such as ("tools", 3); `server` names the server also where the entry leaves it out.
+    `lines` are those of the nodes, the cases and their `golden`, by their paths in it; those of cases are lines of `data_file`
+    where that holds them. `source` are the lines of all files of the suite, and the number of this one.
     """
 
     kind: TestKind
     data: Mapping[str, Any]
     file: Path
     line: int
-    pointer: str
+    path: Pointer
     server: str
+    source: tuple[SourceLines, int] = field(compare=False, repr=False)
     lines: Mapping[Pointer, int] = field(default_factory=dict)
-    line_of: Callable[[Pointer], int | None] = field(default=lambda _: None, compare=False, repr=False)
     data_file: Path | None = None
+
+    @property
+    def pointer(self) -> str:
+        """The JSON Pointer of the entry in its file."""
+        return pointer(self.path)
+
+    def assertion_line(self, index: int, inner: int | None = None, *, below: Pointer = ()) -> int | None:
+        """The line of an assertion, or of one inside an `assert-set`; None for one that is not written in the entry.
+
+        `below` leads to what in the entry has the `expect`, such as ("verify", 0). Counts are from 0.
+        """
+        lines, file = self.source
+        at = (index,) if inner is None else (index, ASSERT_SET, "assertions", inner)
+        listed = lines.line_at(file, self.path, (*below, "expect", *at))
+        return lines.line_at(file, self.path, (*below, "expect", "assertions", *at)) if listed is None else listed
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: the hash is kept once it is computed
@@ -462,8 +478,10 @@ class _Load:
         sources = self._reader.sources
         defaults = {name: placed.value for name, placed in merged.default_test.items()}
         lines = SourceLines(sources)
+        origins = [(lines, number) for number in range(len(sources))]
         return tuple(
-            _entry(test, defaults, sources[test.file].path, places, only_server, lines) for test in merged.tests
+            _entry(test, defaults, sources[test.file].path, places, only_server, origins[test.file])
+            for test in merged.tests
         )
 
 
@@ -484,7 +502,12 @@ def _is_templated(problem: Problem, sources: Iterable[Source]) -> bool:
 
 
 def _entry(
-    test: PlacedTest, defaults: Mapping[str, object], path: Path, places: Places, only_server: str, lines: SourceLines
+    test: PlacedTest,
+    defaults: Mapping[str, object],
+    file: Path,
+    places: Places,
+    only_server: str,
+    source: tuple[SourceLines, int],
 ) -> TestEntry:
     entry = with_defaults(test.entry, defaults if test.kind.is_request else {})
     if "verify" in entry:
@@ -498,16 +521,17 @@ def _entry(
         entry = {**entry, "cases": rows}
     call = entry.get("call")
     called = call.get("server") if isinstance(call, dict) else None
+    path = test.path
     return TestEntry(
         kind=test.kind,
         data=entry,
-        file=path,
-        line=places.line(test.file, test.path),
-        pointer=f"/{test.block}/{test.number}" if not test.below else pointer(test.path),
+        file=file,
+        line=places.line(test.file, path),
+        path=path,
         server=called or entry.get("server") or entry.get("servers", (only_server,))[0],
-        lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION or "cases" in entry else {},
-        line_of=partial(lines.line_at, test.file, test.path),
-        data_file=places.data_file(test.file, test.path),
+        source=source,
+        lines=_lines_within(test, places) if test.kind is TestKind.COMPOSITION or "cases" in entry else _NO_LINES,
+        data_file=places.data_file(test.file, path),
     )
 
 

@@ -136,8 +136,8 @@ def test_what_is_wrong_is_told_where_it_stands(line: str, place: tuple[int, int]
 def test_a_failure_has_the_line_of_its_key() -> None:
     found = of_tool("text: ok", "structured:", "  subset: { a: 1 }")
     assert found.suite is not None
-    line_of = found.suite.tests[0].line_of
-    assert [line_of(("expect", "assertions", number)) for number in range(2)] == [7, 8]
+    (entry,) = found.suite.tests
+    assert [entry.assertion_line(number) for number in range(2)] == [7, 8]
 
 
 def test_an_editor_accepts_the_short_form_and_names_what_is_wrong() -> None:
