@@ -1,8 +1,8 @@
-"""Few strong assertions on one recorded answer: exact values of what held still, the shape of what changes.
+"""Propose few, strong assertions on one recorded answer: exact values of what is stable, the shape of what changes.
 
-A whole answer is one assertion where it is short. Of a longer one, lists are read column by column. Nothing is pinned that
-differed between two runs, looks like a time, an id or a counter, or is a secret. An answer that was seen once says little
-about what is stable: of it only what was asked for, flags and words are pinned.
+A short answer is asserted as a whole; lists in a longer one are asserted column by column. Nothing is pinned that differed
+between two runs, looks like a time, an id or a counter, or is a secret. One run says little about what is stable: of an answer
+seen once, only values of arguments, null, booleans and texts without digits are pinned.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from mcptest_engine.mutation.recording import Recorded
 
 MOST_CHARACTERS = 1_000
-"""A value whose JSON is longer is not pinned as a whole."""
+"""A value whose JSON is longer is not asserted as a whole."""
 MOST_SHAPES = 3
-"""Of so many values that change the type is asserted."""
+"""The most assertions on values that change in one proposal."""
 _MOST_LINES = 4
 _LONGEST_LINE = 200
 _LONGEST_PATTERN = 200
@@ -50,13 +50,16 @@ _PATTERNS = {"uuid": "[0-9a-fA-F-]{36}", "hex": "[0-9a-f]+", "digits": "[0-9]+"}
 
 
 def expectations(recorded: Recorded, secrets: Secrets) -> Iterator[Killer]:
-    """Assertions that hold for the answer, the most telling first. Those of kind `shape` are of values that change."""
+    """Yield candidate assertions for an answer, wholes before their parts; the caller judges whether they hold.
+
+    Those with `is_shape` are about values that change.
+    """
     return _Answer(recorded, secrets).all()
 
 
 @dataclass(slots=True)
 class _Answer:
-    """One answer, and what of it may be pinned."""
+    """One answer, and the rules for what in it may be pinned."""
 
     recorded: Recorded
     secrets: Secrets
@@ -107,7 +110,7 @@ class _Answer:
     # --- values
 
     def _of_value(self, path: Path, value: object) -> Iterator[Killer]:
-        """Assertions on an object or a list: of the whole, else of what in it is stable, else of its parts."""
+        """Yield one assertion on an object or list, or on its stable part, if that is short; else assertions on its members."""
         part = self._stable_part(path, value)
         is_whole = part is not MISSING and part == value and _size(part) == _size(value)
         if part not in (MISSING, {}, []) and _size(part) <= MOST_CHARACTERS:
@@ -122,7 +125,7 @@ class _Answer:
             yield from self._shapes(path)
 
     def _of_members(self, path: Path, value: dict[str, object], part: object) -> Iterator[Killer]:
-        """The short members together, each long one by itself."""
+        """Yield one assertion on the short stable members, and separate ones on each of the others."""
         stable = part if isinstance(part, dict) else {}
         short = {name: one for name, one in stable.items() if _size(one) <= MOST_CHARACTERS // 5}
         if short:
@@ -134,7 +137,7 @@ class _Answer:
                 yield from self._of_text((*path, name), one)
 
     def _of_list(self, path: Path, items: list[Any]) -> Iterator[Killer]:
-        """A long list: its columns, how many items there are, and the first of them."""
+        """Yield assertions on a long list: its columns, its length and its first items."""
         if path in self.recorded.volatile:
             return
         if items and all(isinstance(item, dict) for item in items):
@@ -157,7 +160,7 @@ class _Answer:
             yield from self._of_value((*path, 0), items[0])
 
     def _stable_part(self, path: Path, value: object) -> object:
-        """The value without what may not be pinned; MISSING where nothing is left of it."""
+        """The value without what may not be pinned; MISSING where nothing is left, or nothing of an item of a list."""
         if path in self.recorded.volatile:
             return MISSING
         if isinstance(value, dict):
@@ -182,7 +185,7 @@ class _Answer:
         return self.recorded.again is not None or self._is_likely_stable(value)
 
     def _is_likely_stable(self, value: object) -> bool:
-        """Whether a value that was seen once may be pinned: it was asked for, is a flag, or has no number in it."""
+        """Whether a value seen once may be pinned: null, a boolean, the value of an argument, or a text without digits."""
         if value is None or isinstance(value, bool):
             return True
         return repr(value) in self._argument_values() or (isinstance(value, str) and not re.search(r"\d", value))
@@ -192,11 +195,11 @@ class _Answer:
         return scalars(params.get("arguments", params))
 
     def _is_declared(self, path: Path) -> bool:
-        """Whether an output schema demands the types already."""
+        """Whether an output schema asserts the types at this path already."""
         return path[:2] == ("result", "structuredContent") and self.recorded.source.output_schema is not None
 
     def _shapes(self, path: Path) -> Iterator[Killer]:
-        """The types of the values that change: of one by itself, of several members of an object together."""
+        """Yield assertions on the types of values that change: one `schema` for several members of an object, else `type`."""
         groups: dict[Path, dict[Any, str]] = {}
         for here in sorted(self.recorded.volatile, key=lambda one: (len(one), str(one))):
             seen = get_at(self.recorded.source.answer, here)
@@ -259,7 +262,7 @@ def _contains(wanted: list[str], lines: list[str]) -> dict[str, object]:
 
 
 def _pattern_of(text: str) -> str:
-    """A regular expression for a text whose numbers and ids change."""
+    """A regular expression that matches a text with other numbers and ids."""
     pattern, at = "", 0
     for found in _VARYING.finditer(text):
         pattern += re.escape(text[at : found.start()]) + _PATTERNS[found.lastgroup or "digits"]
@@ -273,5 +276,5 @@ def _is_plain(name: str) -> bool:
 
 
 def _size(value: object) -> int:
-    """How many characters the value is as JSON."""
+    """The number of characters of the value as JSON."""
     return len(json.dumps(value, ensure_ascii=False, default=str))

@@ -1,7 +1,7 @@
-"""The assertion that would notice a wrong answer.
+"""Find an assertion that would notice a wrong answer.
 
-Each is judged before it is offered: it holds for the recorded answer and fails on the wrong one. It holds no secret, and
-a suite reads its YAML as what was judged.
+It is judged before it is offered: it holds for the recorded answer and fails on the wrong one. Its matcher has no secret, and
+its YAML reads back as the assertion that was judged.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _NOT_ASSERTED: frozenset[Path] = frozenset({("nodes",)})
 
 
 class Killer(NamedTuple):
-    """An assertion, as a suite writes it, on the value at `path` of an envelope.
+    """An assertion, as written in a suite, on the value at `path` of an envelope.
 
-    With `column` it is about that member of each item of the list there. `is_shape`: it is about a value that changes.
+    With `column` it is about that member of each item of the list there. `is_shape`: it is about values that change.
     """
 
     path: Path
@@ -47,7 +47,7 @@ class Killer(NamedTuple):
     is_shape: bool = False
 
     def holds_for(self, envelope: Envelope) -> bool:
-        """As `holds` has it. A path into JSON is followed here as jq follows it, which takes a hundredth of asking jq."""
+        """Like `holds`, but a path into JSON is followed in Python, which takes a hundredth of the time of jq."""
         if FROM_JSON not in self.path:
             return holds(self.assertion, envelope)
         try:
@@ -56,12 +56,12 @@ class Killer(NamedTuple):
                 value = [item.get(self.column) for item in (value.values() if isinstance(value, dict) else value)]
         except (LookupError, TypeError, ValueError, AttributeError):
             return False
-        return compile_judge(_read_text(self.assertion["matcher"]), Context())(value) is None
+        return compile_judge(_unescape(self.assertion["matcher"]), Context())(value) is None
 
 
 @dataclass(frozen=True, slots=True)
 class Killing:
-    """Finds assertions for survivors. `secrets` are those of the suite."""
+    """Finds assertions for surviving mutants. `secrets` are those of the suite."""
 
     secrets: Secrets
 
@@ -74,9 +74,9 @@ class Killing:
         volatile: Collection[Path] = (),
         known: Sequence[Killer] = (),
     ) -> Killer | None:
-        """One that holds for the envelope of the recorded answer and fails on that of the wrong one; of `known` ones first.
+        """Find an assertion that holds for the envelope `true` and fails on `wrong`; `known` ones are tried first.
 
-        `at` leads to the only place where the two differ, where that is known.
+        `at` is the path of the only difference, () where that is not known. Values at `volatile` paths are not asserted.
         """
         for killer in known:
             if get_at(true, killer.path) != get_at(wrong, killer.path) and not killer.holds_for(wrong):
@@ -87,7 +87,7 @@ class Killing:
         return None
 
     def _candidates(self, true: object, wrong: object, at: Path, volatile: Collection[Path]) -> Iterator[Killer]:
-        """Assertions on what differs, the most telling first: values, then lengths and types, then that something is there."""
+        """Yield assertions on what differs, first those that pin a value, then the weaker ones (length, ending, type)."""
         weaker: list[Killer] = []
         differing = differing_paths(get_at(true, at), get_at(wrong, at), at)
         around = ((at[:-1], get_at(true, at[:-1]), get_at(wrong, at[:-1])),) if len(at) > 1 else ()
@@ -107,7 +107,7 @@ class Killing:
         yield from weaker
 
     def _matchers(self, path: Path, value: object, other: object) -> Iterator[tuple[bool, dict[str, object]]]:
-        """Matchers for the true value at a path, and whether each pins it."""
+        """Yield (whether it pins the value, matcher) for the true value at a path; `other` is the wrong value."""
         if value is MISSING:
             yield True, {"not": {"exact": other}} if isinstance(other, bool) else {"exists": False}
             return
@@ -118,7 +118,7 @@ class Killing:
         if isinstance(value, (list, dict)):
             yield False, {"length": len(value)}
         elif isinstance(value, str) and read_json(value) is not None:
-            pass  # what stands in it is looked at by itself: some of it may change from run to run
+            pass  # what is in the JSON is asserted separately: some of it may be volatile
         elif not is_secret and is_writable(value) and (not isinstance(value, str) or len(value) <= LONGEST_EXACT):
             yield True, {"exact": value}
         elif isinstance(value, str):
@@ -129,13 +129,13 @@ class Killing:
 
 
 def holds(assertion: Mapping[str, object], envelope: Envelope) -> bool:
-    """Whether an assertion, as a suite writes it, holds for an envelope; one that cannot be judged does not."""
-    read = {**assertion, "target": _read_text(assertion["target"]), "matcher": _read_text(assertion["matcher"])}
+    """Whether an assertion, as written in a suite, holds for an envelope; False where it cannot be judged."""
+    read = {**assertion, "target": _unescape(assertion["target"]), "matcher": _unescape(assertion["matcher"])}
     return judge_assertions([read], envelope)[0].passed is True
 
 
 def _value_by_jq(envelope: Envelope, path: Path) -> Any:
-    """The value that the transform of a path gives: a member that is not there is null. Raises: what jq calls an error."""
+    """The value that jq selects at a path: None for an absent member. Raises: TypeError or ValueError where jq fails."""
     at = path.index(FROM_JSON)
     value = get_at(envelope, path[:at])
     for segment in path[at:]:
@@ -152,17 +152,17 @@ def _value_by_jq(envelope: Envelope, path: Path) -> Any:
     return value
 
 
-def _read_text(value: object) -> Any:
-    """Plain data as the loader has it: `$${` is `${` again."""
+def _unescape(value: object) -> Any:
+    """Return plain data with `$${` replaced by `${`, as the loader does."""
     if isinstance(value, str):
         return value.replace("$${", "${")
     if isinstance(value, dict):
-        return {key: _read_text(part) for key, part in value.items()}
-    return [_read_text(part) for part in value] if isinstance(value, list) else value
+        return {key: _unescape(part) for key, part in value.items()}
+    return [_unescape(part) for part in value] if isinstance(value, list) else value
 
 
 def _judged_part(envelope: Envelope) -> JsonDict:
-    """What assertions are proposed on: the answer, what an agent said and called, or what nodes gave."""
+    """The part of an envelope that is asserted: the answer, an agent's response and calls, or the outputs of nodes."""
     if "nodes" in envelope:
         nodes = {name: {"output": node["output"]} for name, node in envelope["nodes"].items()}
         return {"output": envelope["output"], "nodes": nodes}
@@ -171,7 +171,7 @@ def _judged_part(envelope: Envelope) -> JsonDict:
 
 
 def differing_paths(one: object, other: object, above: Path = ()) -> Iterator[tuple[Path, object, object]]:
-    """Where two values at the path `above` differ: their leaves and the containers around them, the shallow ones first."""
+    """Yield (path, one, other) for each place where two values at the path `above` differ, outer containers first."""
     waiting: deque[tuple[Path, Any, Any]] = deque([(above, one, other)])
     looked_at = 0
     while waiting and looked_at < MOST_LOOKED_AT:
@@ -200,6 +200,7 @@ def differing_paths(one: object, other: object, above: Path = ()) -> Iterator[tu
 
 
 def has_yaml_text(row: Assertion) -> bool:
+    """Whether the assertion can be written as YAML that reads back as the same assertion."""
     try:
         return reads_back(expect_text({ASSERTIONS: [row]}), {ASSERTIONS: [row]})
     except (Unwritable, RecursionError, ValueError):

@@ -1,10 +1,11 @@
-"""The operators: each makes a wrong answer of a recorded one by one change that it names.
+"""Mutation operators: each makes a wrong answer from a recorded one by a single change.
 
-An answer is `{"result": …}` or `{"error": …}`. A path leads into it as an assertion path does; the segment `FROM_JSON`
-leads into the JSON that a text holds. Nothing is copied but what a change lies in, and no recorded answer is ever altered.
+An answer is `{"result": …}` or `{"error": …}`, or the trace of an agent test (`AGENT`). A path is a tuple of keys and indexes;
+the segment `FROM_JSON` enters the JSON inside a text. Recorded answers are never modified: the containers on the path of a
+change are copied.
 
-Servers send structured content twice, as `structuredContent` and as text. Both come from one value, so that a change of it is
-made in both: such texts are copies.
+Servers send structured content twice, as `structuredContent` and as a text block, here called a copy. A change of the
+structured content is also made in its copies.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ if TYPE_CHECKING:
 
 
 class _Mark(Enum):
-    """What is neither a value nor a segment of JSON; an enum because mypy narrows `is` on its members."""
+    """Markers that are neither a JSON value nor a key; an enum because mypy narrows `is` on its members."""
 
     MISSING = "absent"
     FROM_JSON = "fromjson"
 
 
 MISSING: Final = _Mark.MISSING
-"""The value of a member that is not there."""
+"""Stands for the value of an absent member."""
 FROM_JSON: Final = _Mark.FROM_JSON
 Segment = str | int | Literal[_Mark.FROM_JSON]
 Path = tuple[Segment, ...]
 Answer = dict[str, Any]
 
 AGENT = "agent"
-"""In the place of a method: the answer is the trace of an agent test, `{"final_response", "tool_calls"}`."""
+"""The `Source.method` of an agent test, whose answer is its trace: `{"final_response", "tool_calls"}`."""
 UNKNOWN_TYPE = "x-unknown"
 ERROR_ANSWER: dict[str, object] = {"error": {"code": -32603, "message": "Internal error"}}
 MOST_NUMBERS_IN_TEXT = 5
 MOST_ITEMS = 20
-"""Of a longer list only so many items are changed one by one: the others are like them."""
+"""The most items of a list that are changed one by one: further items would show nothing new."""
 DEEPEST = 40
 _NUMBER = re.compile(r"(?<![\w.,:/-])-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?![\w:/-]|[.,]\d)")
-"""A number in a sentence; no part of a date, a time, a version, a path or a code such as `007`."""
+"""A number in a sentence, but not inside a date, a time, a version, a path or a code such as `007`."""
 _STYLES: tuple[JsonDict, ...] = tuple(
     {"indent": indent, "separators": separators, "ensure_ascii": ascii_only}
     for indent, separators in ((None, (", ", ": ")), (None, (",", ":")), (2, (",", ": ")), (4, (",", ": ")))
@@ -70,9 +71,10 @@ _RESULT_MEMBERS = {
 
 
 class Kind(Enum):
-    """What may be done to a site: DATA anything, VALUE all but dropping it and changing its type, which the protocol forbids.
+    """Which changes a site allows.
 
-    MEDIA is base64. IGNORED is what no client has to look at.
+    DATA: every change. VALUE: a protocol field, which is not dropped, nulled or given another type. MEDIA: base64.
+    IGNORED: clients need not read it, so it is only dropped, and a test that does not notice loses nothing.
     """
 
     DATA = "data"
@@ -82,7 +84,7 @@ class Kind(Enum):
 
 
 class Site(NamedTuple):
-    """A place of an answer with its value. `is_member`: it is the member of an object, which can be left out."""
+    """A place in an answer, and its value. `is_member`: it is a member of an object, so it can be dropped."""
 
     path: Path
     value: Json
@@ -91,7 +93,10 @@ class Site(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A text block that repeats structured content: it is written anew from the value at `source`. `as_text`: without JSON."""
+    """A text block, by its index, that repeats the value at `source` in the structured content.
+
+    `as_text`: the value is a string, and the block has it as it is, not as JSON.
+    """
 
     block: int
     source: Path
@@ -99,9 +104,9 @@ class Copy(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One change: the value at `path` was `before` and is `after`; `MISSING` where there is none. `copies` follow it.
+    """One change: `before` at `path` becomes `after`; `MISSING` means no value. It is also made in `copies`.
 
-    `ignored` says why no client can notice it, None where one can.
+    `ignored` is the reason why no client needs to notice it; None otherwise.
     """
 
     operator: str
@@ -113,9 +118,10 @@ class Change(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A recorded answer to be changed. `others` are further results of the same call target with other arguments.
+    """A recorded answer to change.
 
-    `output_schema` judges structured content; None where the tool declares none.
+    `others` are different results of the same tool or prompt, or of other resources of the server. `output_schema` judges
+    structured content; None where the tool declares no schema.
     """
 
     method: str
@@ -125,8 +131,9 @@ class Source(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """A kind of change. Of `of_value` and `of_answer` one is there: the first gives other values for one site, the second
-    changes of a whole answer.
+    """A kind of change, made by exactly one of two functions.
+
+    `of_value` yields new values for one site, `of_answer` yields (path, new value) for a whole answer.
     """
 
     name: str
@@ -166,7 +173,7 @@ def _set_unknown_type(source: Source) -> Iterator[tuple[Path, object]]:
 
 
 def _break_output_schema(source: Source) -> Iterator[tuple[Path, object]]:
-    """The first of some wrong values that the declared schema refuses."""
+    """Yield the first wrong content that the declared schema refuses: without members, or with one member as `[[value]]`."""
     result = source.answer.get("result")
     content = result.get("structuredContent") if isinstance(result, dict) else None
     if source.output_schema is None or not isinstance(content, dict):
@@ -184,7 +191,7 @@ def _drop_member(site: Site) -> Iterator[object]:
 
 
 def _change_type(site: Site) -> Iterator[object]:
-    """As servers get it wrong: a number or boolean as text, anything else in a list, a list in an object."""
+    """Change the type as faulty servers do: a number or boolean to a text, a list to an object, anything else to a list."""
     if site.kind is not Kind.DATA:
         return
     match site.value:
@@ -207,7 +214,7 @@ def _flip_boolean(site: Site) -> Iterator[object]:
 
 
 def _of_number(change: Callable[[Json], Json]) -> Callable[[Site], Iterator[Json]]:
-    """An operator for numbers, those that stand in a text among them."""
+    """Make the `of_value` that changes a number, or up to `MOST_NUMBERS_IN_TEXT` numbers in a text, one at a time."""
 
     def make(site: Site) -> Iterator[Json]:
         value = site.value
@@ -229,14 +236,14 @@ def _empty_text(site: Site) -> Iterator[object]:
 
 
 def _truncate_text(site: Site) -> Iterator[object]:
-    """The first half; base64 in whole groups, so that it stays base64."""
+    """Yield the first half; of base64 in whole groups of four, so that it stays base64."""
     if isinstance(site.value, str):
         half = len(site.value) // 2
         yield site.value[: half - half % 4 if site.kind is Kind.MEDIA else half]
 
 
 def _swap_items(site: Site) -> Iterator[object]:
-    """The first item and the next that differs from it."""
+    """Swap the first item with the next one that differs from it."""
     items = site.value
     if isinstance(items, list):
         other = next((at for at, item in enumerate(items) if not equal(item, items[0])), None)
@@ -296,7 +303,10 @@ BY_NAME = {operator.name: operator for operator in OPERATORS}
 def changes_of(
     source: Source, operators: Collection[Operator] = OPERATORS, *, volatile: Collection[Path] = ()
 ) -> Iterator[Change]:
-    """Every change that the operators make of an answer, each once; none at a volatile path, and none that changes nothing."""
+    """Yield every change that the operators make to an answer, each once, without those that change nothing.
+
+    Sites at or below a `volatile` path are left out.
+    """
     answer = source.answer
     copies = find_copies(answer) if source.method == "tools/call" else ()
     seen: set[tuple[Path, str]] = set()
@@ -316,7 +326,7 @@ def changes_of(
             for path, after in operator.of_answer(source):
                 before = get_at(answer, path)
                 if operator.name == "stale-answer" and not any(_differs(site, {"result": after}) for site in found):
-                    continue  # it is another one only in what changes from run to run
+                    continue  # the two answers differ only in volatile values
                 yield from change(operator.name, path, before, after)
             continue
         assert operator.of_value is not None
@@ -330,7 +340,7 @@ def changes_of(
 
 
 def is_under(path: Path, places: Collection[Path]) -> bool:
-    """Whether a path is one of `places` or leads into one: what lies in a list whose order changes has no place of its own."""
+    """Whether a path is one of `places` or below one. A volatile list includes its items: their indexes may change."""
     return any(path[:end] in places for end in range(1, len(path) + 1)) if places else False
 
 
@@ -339,7 +349,7 @@ def _differs(site: Site, answer: Answer) -> bool:
 
 
 def apply(answer: Answer, change: Change) -> Answer:
-    """The answer with the change, and with its copies."""
+    """Return the answer with the change made, also in its copies."""
     made: Answer = put_at(answer, change.path, change.after)
     if not change.copies:
         return made
@@ -348,14 +358,14 @@ def apply(answer: Answer, change: Change) -> Answer:
     for copy in reversed(change.copies):
         value = get_at(content, copy.source)
         if value is MISSING and copy.source and isinstance(copy.source[-1], int):
-            del blocks[copy.block]  # each item of a list has a block of its own
+            del blocks[copy.block]  # the block of a list item that is gone
         elif value is not MISSING:
             blocks[copy.block] = {**blocks[copy.block], "text": _json_like(blocks[copy.block]["text"], value, copy)}
     return put_at(made, ("result", "content"), blocks)  # type: ignore[no-any-return]
 
 
 def sites_of(source: Source, copies: Sequence[Copy] = ()) -> Iterator[Site]:
-    """The places of an answer that may be changed one by one."""
+    """Yield the places of an answer that can be changed one by one, without the blocks that are `copies`."""
     answer = source.answer
     if source.method == AGENT:
         yield from _trace_sites(answer)
@@ -382,7 +392,7 @@ def sites_of(source: Source, copies: Sequence[Copy] = ()) -> Iterator[Site]:
 
 
 def _block_list_sites(path: Path, blocks: list[object], copied: Collection[int]) -> Iterator[Site]:
-    """The blocks of a result but for the copies of its structured content, which change with that."""
+    """Yield the sites in a list of blocks, without the copies of structured content, which change with that."""
     if not copied:
         yield Site(path, blocks, Kind.VALUE)
     for number, block in enumerate(blocks):
@@ -391,7 +401,7 @@ def _block_list_sites(path: Path, blocks: list[object], copied: Collection[int])
 
 
 def _trace_sites(trace: Answer) -> Iterator[Site]:
-    """What an agent said last, and its tool calls with their arguments and results."""
+    """Yield the sites of an agent's trace: its final response, and its tool calls with arguments and results."""
     yield from _data_sites(("final_response",), trace["final_response"], Kind.VALUE)
     yield Site(("tool_calls",), trace["tool_calls"], Kind.VALUE)
     for number, call in enumerate(trace["tool_calls"]):
@@ -403,7 +413,7 @@ def _trace_sites(trace: Answer) -> Iterator[Site]:
 
 
 def _block_sites(path: Path, block: object) -> Iterator[Site]:
-    """The members of a content block, a resource's contents or a prompt's message."""
+    """Yield the members of a content block, a resource's contents or a prompt's message."""
     if not isinstance(block, dict):
         return
     for key, value in block.items():
@@ -422,7 +432,7 @@ def _block_sites(path: Path, block: object) -> Iterator[Site]:
 
 
 def _data_sites(path: Path, value: object, kind: Kind, *, is_member: bool = False) -> Iterator[Site]:
-    """A value and everything in it; what lies in it is data, whatever the value itself is."""
+    """Yield a value as a site of this kind, and then everything in it, which is data."""
     yield Site(path, value, kind, is_member)
     if isinstance(value, str):
         held = read_json(value)
@@ -446,13 +456,13 @@ def _members(path: Path, value: object) -> Iterator[Site]:
 
 
 def read_json(text: str) -> Json:
-    """The object or array that a text is, where it can be written again exactly as it stands; None for any other text."""
+    """Parse a text that is a JSON object or array; None for other texts, and for JSON in a style we cannot reproduce."""
     return _read_json(text)[0] if text.lstrip()[:1] in ("{", "[") else None
 
 
 @lru_cache(maxsize=64)
 def _read_json(text: str) -> tuple[Json, JsonDict]:
-    """The value of a JSON text and the style in which it is written; None and no style where that is not known."""
+    """The value of a JSON text and the `json.dumps` options that reproduce the text; (None, {}) where no style does."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -462,17 +472,17 @@ def _read_json(text: str) -> tuple[Json, JsonDict]:
 
 
 def _json_like(text: str, value: object, copy: Copy | None = None) -> str:
-    """A value as JSON in the style of `text`; a copy that is plain text as plain text."""
+    """Encode a value as JSON in the style of `text`; a string for a copy `as_text` is returned as it is."""
     if copy is not None and copy.as_text and isinstance(value, str):
         return value
     return json.dumps(value, **(_STYLES[0] if read_json(text) is None else _read_json(text)[1]))
 
 
 def find_copies(answer: Answer) -> tuple[Copy, ...]:
-    """The text blocks of a tool's result that repeat its structured content, or the one value that is wrapped in that.
+    """Find the text blocks of a tool's result that repeat its structured content, or the one value wrapped in it.
 
-    Source: MCP 2025-06-18 and later, server/tools#structured-content; servers that can only return objects wrap other values as
-    `{"result": …}`, and give a list of values as a block each.
+    Source: MCP 2025-06-18 and later, server/tools#structured-content. Structured content is always an object, so servers wrap
+    other values as `{"result": …}`; some send one block for each item of a list.
     """
     result = answer.get("result")
     structured = result.get("structuredContent") if isinstance(result, dict) else None
@@ -504,7 +514,7 @@ def _copy_of(at: int, text: object, value: object, source: Path) -> Copy | None:
 
 
 def get_at(value: Json, path: Path) -> Json:
-    """The value at a path, `MISSING` where it leads nowhere."""
+    """The value at a path; `MISSING` where there is none."""
     for segment in path:
         if segment is FROM_JSON:
             value = read_json(value) if isinstance(value, str) else None
@@ -519,7 +529,7 @@ def get_at(value: Json, path: Path) -> Json:
 
 
 def put_at(value: Json, path: Path, after: Json) -> Json:
-    """The value with `after` at a path, left out where that is `MISSING`. Only what the path leads through is copied."""
+    """Return a copy of the value with `after` at a path; `MISSING` removes the entry. What is not on the path is shared."""
     if not path:
         return after
     segment, rest = path[0], path[1:]
@@ -534,7 +544,7 @@ def put_at(value: Json, path: Path, after: Json) -> Json:
 
 
 def assertion_path(path: Path) -> tuple[str, str | None]:
-    """A path as an assertion names it: its target, and the jq program of its transform where it leads into JSON in a text."""
+    """A path as an assertion's target and the jq program of its transform; None unless it enters JSON in a text."""
     if FROM_JSON not in path:
         return render(segment for segment in path if segment is not FROM_JSON), None
     at = path.index(FROM_JSON)
@@ -550,7 +560,7 @@ def assertion_path(path: Path) -> tuple[str, str | None]:
 
 
 def show_path(path: Path) -> str:
-    """A path on one line: `result.content[0].text | fromjson | .total`; "answer" for all of it."""
+    """A path on one line, such as `result.content[0].text | fromjson | .total`; "answer" for the empty path."""
     target, program = assertion_path(path) if path else ("answer", None)
     return target if program is None else f"{target} | {program}"
 

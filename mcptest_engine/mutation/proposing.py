@@ -1,5 +1,6 @@
-"""What a mutation run leaves in the workspace: each test's score, and assertions that kill survivors, as proposals that
-`mcptest review` and the workbench offer, one for each test.
+"""Store the results of a mutation run in the workspace: the score of each test, and proposals.
+
+A proposal adds assertions that kill survivors to one test; `mcptest review` and the workbench offer it.
 """
 
 from __future__ import annotations
@@ -43,27 +44,27 @@ if TYPE_CHECKING:
 SOURCE = "mutate"
 INIT = "init"
 MOST_OFFERED = 6
-"""Assertions that one proposal adds, beside those on values that change. What they leave is found by the next run."""
+"""The most assertions that one proposal adds, besides those on values that change; the next run proposes further ones."""
 _MOST_LEFT_OUT = 20
 
 
 def save_scores(workspace: Workspace, suite: LoadedSuite, mutated: Mutated, options: Options) -> None:
-    """Store each test's score for the reports of later runs, where all kinds of wrong answers were judged. Raises: OSError."""
+    """Store each test's score for the reports of later runs; not of a partial run or of selected operators. Raises: OSError."""
     if not mutated.is_partial and not options.operators:
         save_mutation_scores(suite, workspace, ((test.test.case, test.score.share) for test in mutated.tests))
 
 
 class Saved(NamedTuple):
-    """How many tests have a proposal, and the score of the suite once all of them are accepted."""
+    """How many proposals were stored, and the score of the suite once all of them are accepted."""
 
     tests: int
     score: float | None
 
 
 def save_proposals(workspace: Workspace, mutated: Mutated, *, redactor: Redactor, source: str = SOURCE) -> Saved:
-    """Store what would kill survivors, in place of what an earlier run proposed.
+    """Store a proposal for each test that misses wrong answers, in place of the proposals of earlier runs.
 
-    What a person has rejected is not proposed again. Raises: OSError.
+    A proposal that a person has rejected is not stored again. Raises: OSError.
     """
     secrets = Secrets(redactor.redact_text)
     for old in read_proposals(workspace):
@@ -98,7 +99,7 @@ def _score_with(mutated: Mutated, noticed: set[tuple[object, ...]]) -> float | N
 
 
 class _Place(NamedTuple):
-    """Where the `expect` of a test stands, and what it holds."""
+    """Where the `expect` of a test is in its suite (`block` and test name), and its present value."""
 
     block: str
     name: str
@@ -106,7 +107,7 @@ class _Place(NamedTuple):
 
     @classmethod
     def of(cls, test: MutatedTest, text: SuiteText) -> _Place | None:
-        """None where nothing can be added where the test is written."""
+        """Find it; None for a row of data, for a name that is not unique, and for an `expect` that tests share."""
         case = test.test.case
         if case.row_name is not None:
             return None
@@ -119,7 +120,7 @@ class _Place(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Assertions for one test, how many wrong answers it passes on without them, and those that they notice."""
+    """Assertions for one test, the number of its `survivors`, and those survivors that the assertions notice."""
 
     assertions: tuple[Killer, ...]
     survivors: int
@@ -129,7 +130,7 @@ class Chosen(NamedTuple):
 def _proposal_of(
     test: MutatedTest, place: _Place, chosen: Chosen, redact: Callable[[Any], Any], source: str
 ) -> StoredProposal | None:
-    """The `expect` of a test with the assertions that it lacks; None where it cannot be written."""
+    """Propose the `expect` of a test with the chosen assertions added; None where that cannot be written as YAML."""
     rows = [*rows_of(place.was), *(dict(one.assertion) for one in chosen.assertions)]
     expect = {**place.was, ASSERTIONS: rows} if isinstance(place.was, dict) else {ASSERTIONS: rows}
     try:
@@ -154,9 +155,10 @@ def _proposal_of(
 
 
 def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
-    """The few assertions that notice most of what a test passes on; None where there are none.
+    """Choose the few assertions that notice the most survivors of a test; None where there are none.
 
-    Each holds for the true answer, and for that of the second run. Those on values that change are in addition.
+    Each holds for the true answers of both runs; those of a composition are not judged again. There are at most
+    `MOST_OFFERED`, and up to `MOST_SHAPES` on values that change.
     """
     unnoticed = (one for one in test.mutants if one.status is Status.SURVIVED and one.noticed_by is None)
     survivors = [one for one in unnoticed if one.recorded.step is None]
@@ -179,7 +181,7 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
             return False
         if _holds_secret(one.assertion, secrets):
             return False
-        return all(map(one.holds_for, true)) and (not one.is_shape or _is_judged_so(one, true, None))
+        return all(map(one.holds_for, true)) and (not one.is_shape or _is_confirmed_by_jq(one, true, None))
 
     strong = [one for one in expectations(recorded, secrets) if is_sound(one)]
     shapes = [one for one in strong if one.is_shape][:MOST_SHAPES]
@@ -193,7 +195,7 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
         best = max(range(len(candidates)), key=lambda at: (len(noticing[at] & left), -at), default=None)
         if best is None or not noticing[best] & left:
             break
-        if _is_judged_so(candidates[best], true, wrong[min(noticing[best] & left)]):
+        if _is_confirmed_by_jq(candidates[best], true, wrong[min(noticing[best] & left)]):
             chosen.append(candidates[best])
             left -= noticing[best]
         noticing[best] = set()
@@ -204,7 +206,7 @@ def choose_assertions(test: MutatedTest, secrets: Secrets) -> Chosen | None:
 
 
 def _holds_secret(value: object, secrets: Secrets) -> bool:
-    """Whether a text in an assertion holds a secret, also the name of a member."""
+    """Whether any text in an assertion holds a secret, including the names of members."""
     if isinstance(value, str):
         return secrets.holds(value)
     if isinstance(value, dict):
@@ -213,7 +215,7 @@ def _holds_secret(value: object, secrets: Secrets) -> bool:
 
 
 def _most_frequent(survivors: Sequence[Mutant], killers: Sequence[Killer]) -> Chosen | None:
-    """For a composition, whose wrong answers are not judged again: the assertions that most of its mutants suggest."""
+    """Choose the assertions that were found for the most survivors of a composition, without judging them again."""
     found = {id(one): [mutant for mutant in survivors if mutant.assertion == one.assertion] for one in killers}
     chosen = sorted(killers, key=lambda one: -len(found[id(one)]))[:MOST_OFFERED]
     noticed = tuple(mutant for one in chosen for mutant in found[id(one)])
@@ -221,19 +223,22 @@ def _most_frequent(survivors: Sequence[Mutant], killers: Sequence[Killer]) -> Ch
 
 
 def _is_error(envelope: Envelope) -> bool:
-    """Whether a call failed: a test with made-up arguments notices that once it is accepted."""
+    """Whether a call failed. A test with made-up arguments notices that once its proposal is accepted."""
     return envelope.get("error") is not None or envelope["result"].get("isError") is True
 
 
-def _is_judged_so(killer: Killer, true: Sequence[Envelope], wrong: Envelope | None) -> bool:
-    """Whether a run judges an assertion with a transform as it was found to be: jq has the last word on its program."""
+def _is_confirmed_by_jq(killer: Killer, true: Sequence[Envelope], wrong: Envelope | None) -> bool:
+    """Whether jq confirms that an assertion with a transform holds for all of `true` and fails on `wrong`.
+
+    True for an assertion without a transform.
+    """
     if "transform" not in killer.assertion:
         return True
     return all(holds(killer.assertion, one) for one in true) and (wrong is None or not holds(killer.assertion, wrong))
 
 
 class Learnt(NamedTuple):
-    """How many tests have a proposal, and the share of wrong answers that the suite notices without and with them."""
+    """How many proposals were stored, and the suite's mutation score (0 to 1) without and with them."""
 
     proposals: int
     score: float | None
@@ -248,7 +253,10 @@ def learn_expectations(
     workspace: Workspace,
     run: Await = asyncio.run,
 ) -> Learnt | None:
-    """Propose for each passed test what its answers showed. None when the second run was interrupted. Raises: OSError."""
+    """Judge the mutants of an observed run, and store proposals for its tests.
+
+    Returns None when the second run was interrupted. Raises: OSError.
+    """
     recording = run(record_again(suite, settings, observed, workspace=workspace, emit=lambda _event: None))
     if recording is None:
         return None

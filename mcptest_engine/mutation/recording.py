@@ -1,6 +1,6 @@
-"""The recorded answers of a suite: what each test saw in a run that it passed, and which values differ in a second run.
+"""Record the answers that the passing tests of a suite see, and find the values that differ in a second run.
 
-A run is an ordinary one, of servers or of a cassette; nothing of it is saved. Which tests are left out is data, with reasons.
+The runs are ordinary ones, of servers or cassettes, but no run record is saved. Tests left out are listed with reasons.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NO_ANSWER_OF_ITS_OWN = {
 
 
 class Judged(NamedTuple):
-    """An answer as it was judged: `asked` is the test or a step of its `verify`, `envelope` what assertion paths lead into."""
+    """A judged answer: `asked` is the test or a step of its `verify`, `envelope` is what assertion paths start from."""
 
     asked: JudgedRequest
     envelope: JsonMapping
@@ -68,7 +68,7 @@ class Judged(NamedTuple):
 
 
 class Called(NamedTuple):
-    """The answer of one call of a composition."""
+    """One call of a composition, and its answer."""
 
     server: str
     tool: str
@@ -78,7 +78,7 @@ class Called(NamedTuple):
 
 
 class RunAnswers:
-    """Takes the answers of one run as they are judged. Source of the shape: `cases.AnswerObserver`."""
+    """An `AnswerObserver` that stores the answers of one run: `judged` by test id and step, `calls` by test id."""
 
     def __init__(self) -> None:
         self.judged: dict[str, dict[int | None, Judged]] = defaultdict(dict)
@@ -102,7 +102,7 @@ class RunAnswers:
 
 
 class Observed(NamedTuple):
-    """A run and the answers of its tests."""
+    """The record of a run, and the answers of its tests."""
 
     record: RunRecord
     answers: RunAnswers
@@ -110,10 +110,11 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """One recorded answer of a test. `step` numbers the step of `verify` that saw it, `call` the call of a composition.
+    """One recorded answer of a test.
 
-    `again` is the answer of a second run, None where there was none. `volatile` are the paths of values that are another in
-    each run. Tests that got the same answer to the same call, but for those, have the same `identity`.
+    `step` is the index of the step of `verify` that saw it, `call` that of the call of a composition. `again` is the answer in
+    a second run, if there was one. `volatile` are the paths of values that change from run to run. `identity` is equal for the
+    same answer, apart from volatile values, to the same call.
     """
 
     source: Source
@@ -126,7 +127,7 @@ class Recorded:
 
     @property
     def tool(self) -> str:
-        """What was called: the tool, the URI or the prompt; "agent" for what a model did."""
+        """The tool, resource URI or prompt that was called, else the method; "agent" for an agent test."""
         if self.source.method == AGENT:
             return AGENT
         params = self.judged.envelope["request"]["params"] or {}
@@ -135,7 +136,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedTest:
-    """A test that passed, with the answers that it saw. `calls` are those of a composition, in the order of their answers."""
+    """A passed test and the answers that it saw. `calls` are those of a composition, in the order of `answers`."""
 
     case: Case
     answers: tuple[Recorded, ...]
@@ -143,7 +144,7 @@ class RecordedTest:
 
     @property
     def tool(self) -> str:
-        """What the test is about."""
+        """What the test calls; for a composition the names of its tools, joined by arrows."""
         if self.case.kind is TestKind.COMPOSITION:
             return " → ".join(dict.fromkeys(call.tool for call in self.calls))
         return self.answers[0].tool
@@ -151,7 +152,10 @@ class RecordedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """What is known of a suite's answers. `left_out` says why each other test is left out, by its name."""
+    """The recorded answers of a suite.
+
+    `left_out` has (name, reason) of each test without a recording; `volatile` is the number of volatile values.
+    """
 
     tests: tuple[RecordedTest, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
@@ -166,10 +170,10 @@ async def record_answers(
     emit: Emit,
     cassettes: Sequence[str] = (),
 ) -> Recording | None:
-    """Run the suite, or each of `cassettes` once, and keep what its passing tests saw.
+    """Run the suite, or replay each of `cassettes` once, and record what its passing tests saw.
 
-    The tests whose calls change nothing are run a second time. Cancelling the task ends the run that is under way in order,
-    and gives None.
+    Without cassettes, the tests that passed and change nothing are run a second time. Returns None when a run was interrupted;
+    cancelling the task interrupts it.
     """
     chosen, left_out = (suite, []) if cassettes else _without_models(suite)
     asked = settings._replace(interactive=False)
@@ -188,15 +192,16 @@ async def record_answers(
 async def record_again(
     suite: LoadedSuite, settings: RunSettings, first: Observed, *, workspace: Workspace, emit: Emit
 ) -> Recording | None:
-    """The recording of a run that was observed, after a second run of those tests that passed and change nothing.
+    """Make the recording of an observed run, after a second run of the tests that passed and change nothing.
 
-    The second half of them comes first, so that what counts calls is another by then. None when it was interrupted.
+    The second run begins with the second half of the suite, so that counters of calls have other values. Returns None when it
+    was interrupted.
     """
     runs = [first]
     ids = _ids_that_change_nothing(first)
     if ids:
         names = {entry.data.get("name") for entry in suite.tests}
-        has_unique_names = len(names) == len(suite.tests)  # else the ids depend on the order
+        has_unique_names = len(names) == len(suite.tests)  # otherwise the ids depend on the order
         half = len(suite.tests) // 2 if has_unique_names else 0
         again = replace(suite, tests=(*suite.tests[half:], *suite.tests[:half]))
         asked = settings._replace(selection=Selection(ids=ids), interactive=False)
@@ -216,7 +221,7 @@ def _cases(suite: LoadedSuite, settings: RunSettings, workspace: Workspace) -> d
 
 
 def _ids_that_change_nothing(observed: Observed) -> frozenset[str]:
-    """The ids of the tests that passed and whose tools all declare or are presumed to change nothing."""
+    """The ids of passed tests that only called tools declared or presumed to be read-only."""
     record, answers = observed
     effects = () if record.effects is None else record.effects.calls
     changing = {(row.server, row.tool) for row in effects if row.tool_class not in ("read_only", "read_only_presumed")}
@@ -233,7 +238,7 @@ def _ids_that_change_nothing(observed: Observed) -> frozenset[str]:
 
 
 def _without_models(suite: LoadedSuite) -> tuple[LoadedSuite, list[tuple[str, str]]]:
-    """The suite without what a model answers or judges, since that costs money: tests, and metrics of compositions."""
+    """The suite without the tests and composition metrics that need a model, which costs money; and (name, reason) of these."""
     left_out, kept = [], []
     for entry in suite.tests:
         name = str(entry.data["name"])
@@ -260,7 +265,7 @@ def _recording(cases: Mapping[str, Case], runs: Sequence[Observed], left_out: li
     flaky = set()
     passed = {one.id for one in first.tests if one.verdict is Verdict.PASS}
     if second is not None and passed <= {one.id for one in second.record.tests}:
-        # nothing that they need is lacking
+        # every test ran again, so none fails because an earlier one is missing
         flaky = {one.id for one in second.record.tests if one.verdict is not Verdict.PASS}
     tests: list[RecordedTest] = []
     for result in first.tests:
@@ -329,7 +334,7 @@ def _recorded_answer(judged: Judged, step: int | None, again: Judged | None) -> 
 
 
 def answer_in(judged: Judged) -> Answer | None:
-    """The part of an envelope that is mutated; None where no answer came."""
+    """The part of an envelope that is mutated; None where there was no answer."""
     envelope = judged.envelope
     if "final_response" in envelope:
         return {key: envelope[key] for key in ("final_response", "tool_calls")}
@@ -339,7 +344,7 @@ def answer_in(judged: Judged) -> Answer | None:
 
 
 def envelope_with(judged: Judged, answer: Answer) -> JsonDict:
-    """The envelope as it would be with another answer."""
+    """The judged envelope with another answer in it."""
     envelope = {**judged.envelope, "error": None, **answer}
     if "final_response" in answer:
         envelope["tool_names"] = [call.get("name") for call in answer["tool_calls"]]
@@ -360,16 +365,16 @@ def _recorded_call(case: Case, calls: Sequence[Called], at: int, again: Answer |
 
 
 def _identity_of(server: str, source: Source, params: object, volatile: frozenset[Path]) -> str:
-    """The key of a call and its answer, without what changes from run to run."""
+    """A hash of a call and its answer without volatile values."""
     answer = source.answer
-    for path in sorted(volatile, key=lambda one: (-len(one), str(one))):  # what lies in a list before the list
+    for path in sorted(volatile, key=lambda one: (-len(one), str(one))):  # inner paths before outer ones
         answer = put_at(answer, path, None)
-    told = json.dumps([server, source.method, params, answer], sort_keys=True, default=str)
-    return hashlib.sha256(told.encode("utf-8", "backslashreplace")).hexdigest()
+    text = json.dumps([server, source.method, params, answer], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _same_call(calls: Sequence[Called], at: int, others: Iterable[Called] | None) -> Answer | None:
-    """The answer to the same call in another run: of calls of one tool, the one with the same place among them."""
+    """The answer to the same call in another run: if it is the nth call of a tool here, that of the nth call there."""
     if others is None:
         return None
     call = calls[at]
@@ -379,14 +384,14 @@ def _same_call(calls: Sequence[Called], at: int, others: Iterable[Called] | None
 
 
 def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -> frozenset[Path]:
-    """The sites of an answer whose values change from run to run: they differ in `other`, or look like a time or a random id.
+    """The paths of values that change from run to run: they differ in `other`, or look like a time, random id or counter.
 
-    `asked` are the scalars of the arguments: what was asked for comes again.
+    `asked` are the values of the arguments, which do not count as such: the server repeats them.
     """
     copies = find_copies(source.answer) if source.method == "tools/call" else ()
     found: set[Path] = set()
     lists: set[Path] = set()
-    steady: set[Path] = set()  # the lists with something in them that came again
+    steady: set[Path] = set()  # the lists with a value that is not volatile
     for path, value, _, _ in sites_of(source, copies):
         again = MISSING if other is None else get_at(other, path)
         if isinstance(value, (dict, list)) or (isinstance(value, str) and read_json(value) is not None):
@@ -398,13 +403,13 @@ def find_volatile(source: Source, other: Answer | None, asked: frozenset[str]) -
             found.add(path)
         else:
             steady.update(path[:at] for at, part in enumerate(path) if isinstance(part, int))
-    # Of a list of which nothing came again the length did so by chance.
+    # If all values in a list are volatile, it has the same length by chance.
     inside = {path[:at] for path in found for at, part in enumerate(path) if isinstance(part, int)}
     return frozenset(found | (lists & inside - steady))
 
 
 def _is_same_list(one: list[object], other: object) -> bool:
-    """Whether two lists have as many items, and not the same ones in another order."""
+    """Whether two lists have equal lengths, and one is not the other in another order."""
     if not isinstance(other, list) or len(one) != len(other):
         return False
     pairs = ([json.dumps(item, sort_keys=True, default=str) for item in items] for items in (one, other))
@@ -413,7 +418,7 @@ def _is_same_list(one: list[object], other: object) -> bool:
 
 
 def is_likely_volatile(path: Path, value: object, asked: frozenset[str]) -> bool:
-    """Whether a value of an answer looks like a time, a random id or a counter; what was asked for comes again."""
+    """Whether a value looks like a time, a random id or a counter; never null, a boolean or the value of an argument."""
     names = [part for part in path if isinstance(part, str)]
     if repr(value) in asked or value is None or isinstance(value, bool):
         return False
@@ -422,7 +427,7 @@ def is_likely_volatile(path: Path, value: object, asked: frozenset[str]) -> bool
 
 
 def _with_other_answers(tests: Iterable[RecordedTest]) -> list[RecordedTest]:
-    """The tests, each answer with those that other calls of the same tool got."""
+    """Set the `others` of each answer: at most one different result of the same target."""
     tests = list(tests)
     known: dict[tuple[str, str, str], list[object]] = defaultdict(list)
     for answer in (one for test in tests for one in test.answers):
@@ -445,6 +450,6 @@ def _with_other_answers(tests: Iterable[RecordedTest]) -> list[RecordedTest]:
 
 
 def _target_of(answer: Recorded) -> tuple[str, str, str]:
-    """What other answers may be mistaken for: those of the same tool or prompt, or of any resource of the server."""
+    """(server, method, name): answers with the same key may be confused; the resources of a server share one key."""
     name = "" if answer.source.method == "resources/read" else answer.tool
     return answer.judged.asked.server, answer.source.method, name

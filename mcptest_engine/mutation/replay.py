@@ -1,7 +1,8 @@
-"""Judging wrong answers: which tests notice. In process, without a server, with the judging of a run and none of its costs.
+"""Judge mutants: which tests notice a wrong answer.
 
-A mutant is killed where the test that saw the answer fails on the changed one. The calls of a composition are walked again: a
-changed answer goes on into the calls that follow. Where those were not recorded, nothing is known and the mutant is undecided.
+Answers are judged as in a run, but in this process and without a server. A mutant is killed where the test that saw the answer
+fails on the changed one. A composition is executed again on its recorded answers, so that a changed answer reaches the calls
+that follow. Where it then makes a call that was not recorded, the mutant is undecided.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
 CONFIDENCE_PCT = 95.0
 DEFAULT_BUDGET = 5_000
 MOST_PER_TEST = 200
-"""Of the mutants of one test so many are judged, drawn at random: a long answer weighs no more than a short one."""
+"""The most mutants of one test that are judged, drawn at random, so that long answers do not dominate the score."""
 
 
 class Options(NamedTuple):
-    """What whoever starts it may ask for. `operators` are names; none of them means all."""
+    """The options of a mutation run. `operators` are names; an empty tuple means all."""
 
     operators: tuple[str, ...] = ()
     budget: int = DEFAULT_BUDGET
@@ -60,7 +61,11 @@ class Options(NamedTuple):
 
 
 class Status(StrEnum):
-    """What came of a mutant. UNDECIDED: a model or a call that was not recorded would have to be asked."""
+    """The result for a mutant.
+
+    EQUIVALENT: not noticed, and no client needs to notice it. UNDECIDED: it needs a model's opinion or an answer that was not
+    recorded.
+    """
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -70,9 +75,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One wrong answer and what came of it. `assertion` is one that holds for the true answer and fails on this one.
+    """One wrong answer and its status.
 
-    `noticed_by` is another test that got the same answer to the same call, and that kills it.
+    For a survivor, `assertion` holds for the true answer and fails on this one, and `noticed_by` names another test that got
+    the same answer to the same call and kills the mutant; both are None where there is none.
     """
 
     recorded: Recorded
@@ -83,13 +89,13 @@ class Mutant:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for the same change of the same answer, whatever test saw it."""
+        """Equal for the same change of the same answer, whichever test saw it."""
         return self.recorded.identity, self.change.path, repr(self.change.after)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How many mutants were killed of those that a test could kill."""
+    """How many mutants were killed, and how many survived."""
 
     killed: int
     survived: int
@@ -101,13 +107,13 @@ class Score:
 
     @property
     def interval(self) -> Interval:
-        """The Wilson interval of 95 %."""
+        """The Wilson interval at 95 % confidence."""
         return wilson_interval(self.killed, self.killed + self.survived, CONFIDENCE_PCT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutatedTest:
-    """A test with its mutants, in the order of the operators. `made` is how many there are, `mutants` are those judged."""
+    """A test with the `mutants` that were judged. `made` counts all its mutants, judged or not."""
 
     test: RecordedTest
     strength: Strength
@@ -121,9 +127,10 @@ class MutatedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutated:
-    """The result for all tests. `left_out` says why each other test is left out, by its name; `seconds` is what judging took.
+    """The result of a mutation run.
 
-    `is_partial`: it was ended before all mutants were judged.
+    `left_out` has (name, reason) of each test that was not judged, `volatile` is the number of volatile values, `seconds` the
+    time that judging took. `is_partial`: it was stopped before all drawn mutants were judged.
     """
 
     tests: tuple[MutatedTest, ...] = ()
@@ -139,17 +146,17 @@ class Mutated:
 
     @property
     def made(self) -> int:
-        """How many mutants there are, those that were not judged included."""
+        """How many mutants there are, including those that were not judged."""
         return sum(test.made for test in self.tests)
 
     @property
     def score(self) -> Score:
-        """The score of the suite: a wrong answer that several tests saw is killed where one of them notices it."""
+        """The score of the suite. A wrong answer that several tests saw counts once, as killed if one of them notices it."""
         return score_together(self.mutants)
 
     @property
     def tools(self) -> dict[str, Score]:
-        """The scores by what is tested, in the order of the suite."""
+        """The scores by `RecordedTest.tool`, in the order of the suite."""
         found: dict[str, list[Mutant]] = {}
         for test in self.tests:
             found.setdefault(test.test.tool, []).extend(test.mutants)
@@ -157,20 +164,20 @@ class Mutated:
 
 
 def score_of(mutants: Sequence[Mutant]) -> Score:
-    """The score of some mutants, each counted by itself."""
+    """The score of some mutants, each counted separately."""
     counts = [sum(mutant.status is status for mutant in mutants) for status in (Status.KILLED, Status.SURVIVED)]
     return Score(*counts)
 
 
 def score_together(mutants: Sequence[Mutant]) -> Score:
-    """The score of the mutants of several tests, those of the same answer counted once."""
+    """The score of the mutants of several tests; those with the same `key` count once, as killed if one of them is."""
     killed = {mutant.key for mutant in mutants if mutant.status is Status.KILLED}
     survived = {mutant.key for mutant in mutants if mutant.status is Status.SURVIVED}
     return Score(len(killed), len(survived - killed))
 
 
 def _mark_noticed(tests: Sequence[MutatedTest]) -> tuple[MutatedTest, ...]:
-    """The tests, each survivor with another test that notices it."""
+    """Set `noticed_by` of each survivor that another test kills."""
     killers = {
         mutant.key: test.test.case.name for test in tests for mutant in test.mutants if mutant.status is Status.KILLED
     }
@@ -188,10 +195,10 @@ def _mark_noticed(tests: Sequence[MutatedTest]) -> tuple[MutatedTest, ...]:
 
 @dataclass(slots=True, kw_only=True)
 class Replay:
-    """Makes and judges the mutants of a recording. `snapshots` are looked up and never written.
+    """Makes and judges the mutants of a recording. `snapshots` are read and never written.
 
-    `budget` is how many are judged in all, drawn by `seed`. `tell` is called with how many are done, of how many; `stop` says
-    that no more is to be judged.
+    `budget` is the most mutants to judge in all, drawn by `seed`. `tell(done, total)` is called after each mutant; judging ends
+    when `stop()` returns True.
     """
 
     snapshots: SnapshotStore
@@ -205,7 +212,7 @@ class Replay:
     _slow: SlowWork = field(default_factory=SlowWork)
 
     def run(self, recording: Recording) -> Mutated:
-        """Judge the mutants of every test, as far as the budget reaches."""
+        """Judge the mutants of every test, within the budget."""
         began, done = monotonic(), 0
         left_out, tests = list(recording.left_out), []
         with self._runner:
@@ -243,24 +250,24 @@ class Replay:
     def judge(
         self, test: RecordedTest, recorded: Recorded, answer: Answer
     ) -> tuple[Outcome | None, Mapping[str, object]]:
-        """The outcome of the test where `recorded` had been `answer`, None where nobody knows; and the envelope by then."""
+        """Judge the test as if `recorded` had been `answer`: its outcome, None where undecided, and the changed envelope."""
         if recorded.call is not None:
-            walked = self._runner.run(self._walk(test, recorded.call, answer))
-            return walked, {} if walked is None or walked.trace is None else walked.trace
+            rerun = self._runner.run(self._rerun_composition(test, recorded.call, answer))
+            return rerun, {} if rerun is None or rerun.trace is None else rerun.trace
         judged = recorded.judged
         envelope = envelope_with(judged, answer)
         outcome = judge(
             judged.asked,
             envelope,
             snapshots=self.snapshots,
-            redact=_as_it_is,
+            redact=_redact_nothing,
             opinions=judged.opinions,
             validity=judged.validity,
         )
         return None if outcome.verdict is Verdict.INCONCLUSIVE and not _is_guess(outcome) else outcome, envelope
 
     def _why_not_judged(self, test: RecordedTest) -> str | None:
-        """Why the recorded answers do not pass the test again, where they do not."""
+        """Why the mutants of a test are not judged: its recorded answers do not pass again. None where they do."""
         for recorded in test.answers[:1] if test.case.kind is TestKind.COMPOSITION else test.answers:
             outcome, _ = self.judge(test, recorded, recorded.source.answer)
             if outcome is None:
@@ -279,14 +286,14 @@ class Replay:
     def _draw(
         self, test: RecordedTest, changes: Sequence[tuple[Recorded, Change]], quota: int
     ) -> Sequence[tuple[Recorded, Change]]:
-        """As many of them as the quota says, the same ones for the same seed, in their order."""
+        """Draw `quota` changes, the same ones for the same seed, without changing their order."""
         if len(changes) <= quota:
             return changes
         drawn = Random(f"{self.seed} {test.case.id}").sample(range(len(changes)), quota)  # noqa: S311
         return [changes[at] for at in sorted(drawn)]
 
     def _mutants(self, test: RecordedTest, drawn: Sequence[tuple[Recorded, Change]]) -> Iterator[Mutant]:
-        """Judge them. What kills a survivor is tried first on the next ones."""
+        """Judge the drawn changes. An assertion found for one survivor is tried first for the next ones."""
         true: dict[int, Mapping[str, object]] = {}
         killers: dict[int, list[Killer]] = defaultdict(list)
         for recorded, change in drawn:
@@ -313,8 +320,11 @@ class Replay:
                     known.append(killer)
                 yield Mutant(recorded, change, Status.SURVIVED, None if killer is None else killer.assertion)
 
-    async def _walk(self, test: RecordedTest, changed: int, answer: Answer) -> Outcome | None:
-        """Walk a composition again over its recorded answers, one of them changed; None where another call is made."""
+    async def _rerun_composition(self, test: RecordedTest, changed: int, answer: Answer) -> Outcome | None:
+        """Execute a composition again on its recorded answers, with `answer` in place of the one at index `changed`.
+
+        Returns None where a call is made that was not recorded, or where the outcome is neither pass nor fail.
+        """
         case, row = test.case, test.case.body
         assert isinstance(row, Row)
         nodes = tuple(
@@ -335,14 +345,14 @@ class Replay:
             if not known:
                 missed = True
                 raise ServerError("this call was not recorded", server=server)
-            at = known.pop(0) if len(known) > 1 else known[0]  # a loop may ask more often than it did
+            at = known.pop(0) if len(known) > 1 else known[0]  # a loop may make more calls than were recorded
             given = answer if at == changed else test.calls[at].answer
-            find_call_invalidity(given, test.calls[at].validity, server=server, redact=_as_it_is)
+            find_call_invalidity(given, test.calls[at].validity, server=server, redact=_redact_nothing)
             return Exchange(method="tools/call", params=None, answer=given, duration_ms=0.0), None
 
         again = row._replace(program=program)
         services = RunServices(
-            case, again, slow=self._slow, redact=_as_it_is, clock=monotonic, emit=None, call_tool=call_tool
+            case, again, slow=self._slow, redact=_redact_nothing, clock=monotonic, emit=None, call_tool=call_tool
         )
         outcome = await run_composition(case, again, services, number=1, snapshots=self.snapshots)
         return None if missed or outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.SKIP) else outcome
@@ -357,7 +367,7 @@ def replay_for(
     tell: Callable[[int, int], None] = lambda _done, _total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Replay:
-    """What judges the mutants of the suite's answers. Raises: UsageError for an operator that there is not."""
+    """Create the `Replay` for a suite. Raises: UsageError for an unknown operator."""
     name = os.path.splitext(workspace.relative(suite.path))[0]  # noqa: PTH122
     return Replay(
         snapshots=SnapshotStore(workspace.snapshots_dir / f"{slug(name)}.yml", redact=redactor.redact),
@@ -371,7 +381,7 @@ def replay_for(
 
 
 def chosen_operators(names: Sequence[str]) -> tuple[Operator, ...]:
-    """The operators of these names, in the order of the table; all of them for none. Raises: UsageError."""
+    """The operators with these names, in the order of `OPERATORS`; all for no names. Raises: UsageError for an unknown one."""
     for name in names:
         if name not in BY_NAME:
             raise UsageError(
@@ -381,7 +391,7 @@ def chosen_operators(names: Sequence[str]) -> tuple[Operator, ...]:
 
 
 def share_budget(wanted: Sequence[int], budget: int) -> list[int]:
-    """How many of `wanted` each gets, `budget` in all: equal shares, and what one does not need goes to the others."""
+    """Split the budget into equal shares, none larger than its entry of `wanted`; what one does not need goes to the others."""
     given = [0] * len(wanted)
     left = budget
     for place, at in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
@@ -391,7 +401,7 @@ def share_budget(wanted: Sequence[int], budget: int) -> list[int]:
 
 
 def _is_guess(outcome: Outcome) -> bool:
-    """Whether made-up arguments met with an error: such a test is inconclusive, and the run passes."""
+    """Whether the outcome is inconclusive because made-up arguments were answered with an error; a run passes with that."""
     return any(row.implicit == "outcome" and row.passed is None for row in outcome.assertions)
 
 
@@ -399,6 +409,6 @@ def _call_key(server: str, tool: str, args: Mapping[str, object]) -> str:
     return json.dumps([server, tool, args], sort_keys=True, default=str)
 
 
-def _as_it_is(value: object) -> object:
-    """No message of a replay is shown, so that nothing in it has to be redacted."""
+def _redact_nothing(value: object) -> object:
+    """Stand in for redaction: no message of a replay is shown."""
     return value

@@ -1,4 +1,4 @@
-"""What came of a mutation run: as data, which every other form is made of, and as text, Markdown and HTML."""
+"""The report of a mutation run: as JSON data, and from that as text, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SURVIVORS_NOTE = "The test passes on these wrong answers too. The assertion wou
 
 
 def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> JsonDict:
-    """Everything that is known, as JSON. `suite` is its path; shares are from 0 to 1."""
+    """The report as JSON data. `suite` is the path of the suite; scores are from 0 to 1."""
     mutants = mutated.mutants
     return {
         "schema_version": SCHEMA_VERSION,
@@ -78,9 +78,9 @@ def to_json(mutated: Mutated, *, suite: str, redact: Redact) -> JsonDict:
 
 
 def join_reports(reports: Sequence[JsonMapping], *, broken: Sequence[str] = ()) -> JsonDict:
-    """One report over several suites, whose figures count the mutants of all.
+    """Join the reports of several suites into one, whose figures count the mutants of all.
 
-    Each test, tool and mutant names its suite. `broken` are the paths of the suites that did not load.
+    Each test, tool, mutant and left-out test has its suite as `suite`. `broken` are the paths of suites that did not load.
     """
 
     def rows(key: str) -> list[JsonDict]:
@@ -132,8 +132,8 @@ def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, object]
     name = next((part for part in reversed(change.path) if isinstance(part, str)), "")
     before, after = (_redacted(name, value, redact) for value in (change.before, change.after))
     if change.before is not MISSING and before is not change.before:
-        after = _SECRET  # a part of a secret is not known as one
-    told: JsonDict = {
+        after = _SECRET  # a change within a secret leaves a part of it, which `redact` does not know
+    row: JsonDict = {
         "test": redact(test),
         "tool": redact(recorded.tool),
         "operator": change.operator,
@@ -143,21 +143,21 @@ def _mutant_json(mutant: Mutant, test: str, redact: Redact) -> dict[str, object]
     }
     for key, value in (("before", before), ("after", after)):
         if value is not MISSING:
-            told[key] = _clipped(value)
+            row[key] = _clipped(value)
     if (where := _where(recorded)) is not None:
-        told["answer_of"] = where
+        row["answer_of"] = where
     if change.copies:
-        told["also"] = [f"result.content[{copy.block}].text" for copy in change.copies]
+        row["also"] = [f"result.content[{copy.block}].text" for copy in change.copies]
     if mutant.noticed_by is not None:
-        told["noticed_by"] = redact(mutant.noticed_by)
+        row["noticed_by"] = redact(mutant.noticed_by)
     if change.ignored is not None:
-        told["ignored"] = change.ignored
-    told["assertion"] = None if mutant.assertion is None else assertion_text(mutant.assertion)
-    return told
+        row["ignored"] = change.ignored
+    row["assertion"] = None if mutant.assertion is None else assertion_text(mutant.assertion)
+    return row
 
 
 def _where(recorded: Recorded) -> str | None:
-    """Which of a test's answers was changed, where it saw several."""
+    """Which answer was changed: a step of `verify` or a call of a composition; None for the test's own answer."""
     if recorded.step is not None:
         return f"verify step {recorded.step + 1}"
     return None if recorded.call is None else f"call {recorded.call + 1}"
@@ -166,8 +166,8 @@ def _where(recorded: Recorded) -> str | None:
 def _redacted(name: str, value: object, redact: Redact) -> Any:
     if value is MISSING:
         return value
-    held = redact({name: value})
-    return held.get(name, next(iter(held.values()), None))
+    redacted = redact({name: value})
+    return redacted.get(name, next(iter(redacted.values()), None))
 
 
 def _clipped(value: object) -> object:
@@ -176,7 +176,7 @@ def _clipped(value: object) -> object:
 
 
 def _change_text(before: object, after: object) -> str:
-    """`42 → 43`; of two long texts what they differ in, with a little before it."""
+    """A change as text, such as `42 → 43`; of long texts from shortly before the first difference."""
     if isinstance(before, str) and isinstance(after, str) and max(len(before), len(after)) > _CHANGE_WIDTH // 2:
         at = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
         start = max(min(len(before), len(after)) if at is None else at, _BEFORE_DIFFERENCE) - _BEFORE_DIFFERENCE
@@ -187,7 +187,7 @@ def _change_text(before: object, after: object) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as text, never rounded up to all or down to none."""
+    """A share from 0 to 1 as text, "none" for None; only 1 is shown as 100 %, and only 0 as 0 %."""
     if share is None:
         return "none"
     rounded = round(100 * share)
@@ -195,9 +195,9 @@ def percent(share: float | None) -> str:
 
 
 class Group(NamedTuple):
-    """Survivors of one test that no other test notices, and the assertion that would; None where none does.
+    """Survivors of one test that no other test notices, and the assertion that would notice them; None where there is none.
 
-    `test` is its name, with its suite where there are several.
+    `test` is the name of the test, with its suite if the report has several.
     """
 
     test: str
@@ -206,7 +206,7 @@ class Group(NamedTuple):
 
 
 def survivor_groups(report: JsonMapping) -> list[Group]:
-    """The survivors by the assertion that a test lacks: one of each test in turn, those of the weakest tests first."""
+    """Group the survivors by test and missing assertion; one group of each test in turn, the weakest test first."""
     found: dict[str, dict[str | None, list[JsonMapping]]] = {
         _with_suite(test, test["name"]): {} for test in weakest(report)
     }
@@ -226,13 +226,13 @@ def _with_suite(row: Mapping[str, object], name: str) -> str:
 
 
 def weakest(report: JsonMapping) -> list[JsonMapping]:
-    """The tests that had a mutant to kill, those with the lowest scores first; of equal scores the surest."""
+    """The tests that have a score, the lowest first; of equal scores the one with the lower upper bound first."""
     scored = (test for test in report["tests"] if test["score"] is not None)
     return sorted(scored, key=lambda test: (test["score"], test["interval"][1], test["name"]))
 
 
 def remarks(report: JsonMapping) -> Iterator[str]:
-    """What was left out, and what a reader has to know of the figures."""
+    """Yield notes on the figures: what they do not count, and what was left out, with reasons."""
     if report["partial"]:
         yield "interrupted: these figures are partial"
     judged = len(report["mutants"])
@@ -240,8 +240,8 @@ def remarks(report: JsonMapping) -> Iterator[str]:
         yield f"{judged:,} of {report['made']:,} mutants were judged, drawn with seed {report['seed']}"
     unscored = [("volatile", "volatile value"), ("undecided", "undecided mutant"), ("equivalent", "equivalent mutant")]
     if any(report[key] for key, _ in unscored):
-        told = ", ".join(counted(report[key], word) for key, word in unscored if report[key])
-        yield f"not in the score: {told}"
+        counts = ", ".join(counted(report[key], word) for key, word in unscored if report[key])
+        yield f"not in the score: {counts}"
     for path in report.get("broken", ()):
         yield f"{path}: it has problems, and was not measured"
     reasons: dict[str, list[str]] = {}
@@ -255,9 +255,9 @@ def remarks(report: JsonMapping) -> Iterator[str]:
 def render_text(
     report: JsonMapping, *, color: bool, width: int, height: int | None, proposals: Mapping[str, int]
 ) -> str:
-    """For a terminal of this size; without a `height` the usual number of tests and survivors is shown.
+    """Render the report for a terminal of this size in characters; width 0 and height None mean no limit is known.
 
-    `proposals` is how many wait for `mcptest review`, by the paths of suites.
+    `proposals` is how many proposals wait for `mcptest review`, by the path of the suite.
     """
     ink = Ink(on=color)
     notes = list(remarks(report))
@@ -273,8 +273,8 @@ def render_text(
         named = [(_with_suite(test, test["name"]), test, test["strength"]) for test in shown_tests]
         lines += ["", *_table_lines(title, named, len(tests) - len(named), ink, width)]
         tools = sorted((one for one in report["tools"] if one["score"] is not None), key=lambda one: one["score"])
-        told = ", ".join(f"{one_line(_with_suite(one, one['name']), 60)} {percent(one['score'])}" for one in tools)
-        lines += [clip(f"  tools: {told}", (width or 400) - 1)] if len(tools) > 1 else []
+        scores = ", ".join(f"{one_line(_with_suite(one, one['name']), 60)} {percent(one['score'])}" for one in tools)
+        lines += [clip(f"  tools: {scores}", (width or 400) - 1)] if len(tools) > 1 else []
     end = ["", *(ink.dim(clip(f"  {note}", (width or 400) - 1)) for note in notes)] if notes else []
     if proposals:
         files = " ".join(map(quote, proposals))
@@ -303,9 +303,9 @@ def _headline(report: JsonMapping, ink: Ink) -> str:
     paint = (
         ink.strong_green if report["score"] >= 0.8 else ink.strong_yellow if report["score"] >= 0.5 else ink.strong_red
     )
-    told = f"score {percent(report['score'])}"
+    score = f"score {percent(report['score'])}"
     return (
-        f"{paint(told)} (95 % interval {100 * low:.0f} to {100 * high:.0f} %): "
+        f"{paint(score)} (95 % interval {100 * low:.0f} to {100 * high:.0f} %): "
         f"{report['killed']:,} killed, {report['survived']:,} survived"
     )
 
@@ -313,7 +313,7 @@ def _headline(report: JsonMapping, ink: Ink) -> str:
 def _table_lines(
     title: str, rows: Sequence[tuple[str, JsonMapping, str]], more: int, ink: Ink, width: int
 ) -> Iterator[str]:
-    """A row for each name with its figures and its strength, where it has one."""
+    """Yield a heading and, for each of `rows` (name, figures, strength or ""), a line; `more` counts the rows left out."""
     name_width = max(min((width or 100) - 44, max(len(one_line(name)) for name, *_ in rows)), 13)
     yield ink.dim(f"  {pad(title, name_width)}  score   interval      killed{'  strength' if rows[0][2] else ''}")
     for label, row, strength in rows:
@@ -340,7 +340,7 @@ def _group_lines(group: Group, ink: Ink, width: int) -> Iterator[str]:
 
 
 def one_assertion(text: str) -> str:
-    """The YAML of an assertion on one line, to be pasted under `expect:`."""
+    """The YAML of an assertion on one line, to paste under `expect:`."""
     from mcptest_engine.suite.yaml import read_tree
     from mcptest_engine.suite.yaml_text import in_flow
 
@@ -349,12 +349,12 @@ def one_assertion(text: str) -> str:
 
 
 def render_markdown(report: JsonMapping) -> str:
-    """For a comment or a job's summary."""
+    """Render the report as Markdown, for a comment on a pull request or the summary of a CI job."""
     low, high = report["interval"]
-    told = f"**{percent(report['score'])}** (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
+    score = f"**{percent(report['score'])}** (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
     notes = list(remarks(report))
     lines = [
-        f"## Mutation score: {told if report['score'] is not None else 'no mutant could be judged'}",
+        f"## Mutation score: {score if report['score'] is not None else 'no mutant could be judged'}",
         "",
         f"{_md(report['suite'])}: {report['killed']:,} of {report['killed'] + report['survived']:,} wrong answers noticed.",
         "",
@@ -378,7 +378,7 @@ def render_markdown(report: JsonMapping) -> str:
 
 
 def _suite_rows(report: JsonMapping) -> list[JsonDict]:
-    """A row for each suite where there are several, with its path as its name."""
+    """The rows of a report of several suites, each with its path as `name`; none for a report of one suite."""
     return [
         {"name": one["suite"], **{key: one[key] for key in one if key != "suite"}} for one in report.get("suites", ())
     ]
@@ -400,7 +400,7 @@ def _interval(row: JsonMapping) -> str:
 
 
 def _md(text: str) -> str:
-    """A text on one line in which nothing is markup."""
+    """Escape a text for Markdown, on one line."""
     import html
 
     return re.sub(r"([\\`*_\[\]#|~])", r"\\\1", html.escape(one_line(text, _NAME_WIDTH), quote=False))
@@ -413,7 +413,7 @@ def _fenced(text: str) -> list[str]:
 
 
 def render_html(report: JsonMapping) -> str:
-    """One page that loads nothing and runs nothing."""
+    """Render the report as one HTML page that loads no resources and runs no scripts."""
     from mcptest_engine.reporting.html.markup import Html, joined, name_text, plain_table, section, tag, worded
     from mcptest_engine.reporting.html.page import assets, policy
 
@@ -490,7 +490,7 @@ def _change_lines(group: Group) -> Iterator[str]:
 
 
 def page_rows(operators: Iterable[str] = BY_NAME) -> Iterator[str]:
-    """The table of the operators, for docs/how-to/mutation.md."""
+    """Yield the lines of the Markdown table of operators, for docs/how-to/mutation.md."""
     yield "| operator | what is wrong with the answer | for example |"
     yield "|---|---|---|"
     for name in operators:
