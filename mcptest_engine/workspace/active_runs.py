@@ -1,9 +1,9 @@
-"""Runs that have not finished: `.mcptest/under-way/<run id>.<process>.json`, for whoever looks at the workspace.
+"""Files of unfinished runs: `.mcptest/under-way/<run id>.<process>.json`, by which other processes list these runs.
 
     { run_id, suite, total, finished, failed, inconclusive }
 
-The file is written anew while the run lives and removed at its end. One that was not touched for `ALIVE_SECONDS` belongs to a
-run that was killed and is ignored; so no process has to be asked, which may be on another machine.
+The file is rewritten while the run goes on and removed at its end. A file that was not touched for `ALIVE_SECONDS` belongs to a
+killed run and is ignored. Its age decides, not the process id, because the process may be on another machine.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ class ActiveRun(NamedTuple):
 
 
 class ActiveRunFile:
-    """The file of one process of one run. `data_dir` has to be there; a disk that refuses the file costs nothing but it."""
+    """The file of one process of one run. `data_dir` must exist. Disk errors are ignored: the run goes on without the file."""
 
     def __init__(self, data_dir: Path, run_id: str) -> None:
         self._data_dir = data_dir
         self._path = active_runs_dir(data_dir) / f"{run_id}.{os.getpid()}.json"
 
     def write(self, run: ActiveRun) -> None:
-        """Write how far the run is."""
+        """Write the progress of the run."""
         values = {**run._asdict(), "suite": run.suite[:LONGEST]}
         with contextlib.suppress(OSError):
             make_directory(self._path.parent)
             write_atomic(self._path, json.dumps(values).encode(), mode=0o600, flush=False)
 
     def touch(self) -> None:
-        """Show that the run still lives."""
+        """Update the file's time, which shows that the run is alive."""
         with contextlib.suppress(OSError):
             touch_file(self._path)
 
@@ -73,7 +73,7 @@ def active_runs_dir(data_dir: Path) -> Path:
 
 
 def list_active_runs(data_dir: Path, now: float) -> tuple[ActiveRun, ...]:
-    """The runs that have not finished, newest first; the counts of one that several processes run are added up."""
+    """The unfinished runs, newest first; the counts of a run that several processes share are added up."""
     found: dict[str, ActiveRun] = {}
     for path, touched in _list_files(data_dir):
         run = _read_active_run(path) if abs(now - touched) < ALIVE_SECONDS else None
@@ -93,7 +93,7 @@ def _list_files(data_dir: Path) -> Iterator[tuple[Path, float]]:
 
 
 def _read_active_run(path: Path) -> ActiveRun | None:
-    """None for a file that holds no such object, or is no longer there."""
+    """The run in a file; None for a file that is gone or holds no such object."""
     try:
         values = json.loads(read_file(path, largest=_LARGEST))
         counts = {name: min(max(int(values[name]), 0), 10**9) for name in _COUNTS}

@@ -1,7 +1,7 @@
-"""What agents did in a workspace through the MCP server, from the files that remain: runs, inline suites, proposals.
+"""What agents did in a workspace through the MCP server, from the stored files: runs, inline suites, proposals.
 
-Ids are ULIDs, so that names alone give the order in time; of a record only its head is read, and only once. Whoever asks for
-the newest ones pays for those, however many there are.
+File names are ULIDs, so names alone give the order in time. Of each requested row only the head of its file is read, and it is
+cached until the file changes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ if TYPE_CHECKING:
     Row = JsonDict
 
 NEWEST = 300
-"""How many of the newest files of each folder are looked at, unless somebody asks for more."""
+"""How many of the newest files of each folder are read by default."""
 LONGEST = 300
 _COUNTS = ("total", "passed", "failed", "inconclusive", "skipped")
 
 
 class Activity:
-    """Reads one workspace. Not to be used from two threads at once."""
+    """The activity of agents in one workspace. Not thread-safe."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._known: dict[Path, tuple[tuple[int, int], Row | None]] = {}
 
     def rows(self, newest: int = NEWEST) -> tuple[list[Row], bool]:
-        """What there is, newest first, and whether older files were left out.
+        """Return the rows, newest first, and whether older files were left out.
 
-        A row has `id`, `at` (seconds since 1970) and `kind`: "run", of the MCP server; "inline", a suite that came as text and
-        has no record, or none yet; "proposal", which waits for a person; "unreadable", a file that is none of these.
+        A row has `id`, `kind`, `at` (seconds since 1970) and `file`. Kinds: "run", a run of the MCP server; "inline", a suite
+        sent as text that has no record, or none yet; "proposal", which waits for a person; "unreadable", a file that is none of
+        these.
         """
         runs, more = _newest(self.workspace.runs_dir, ".json", newest)
         inline, more_inline = _newest(inline_dir(self.workspace), ".yml", newest)
         proposals, more_proposals = _newest(proposals_dir(self.workspace), ".json", newest)
-        seen = {path: self._read(path, _run, "tests") for path in runs}
-        waiting = {path: self._read(path, _proposal, "test") for path in proposals}
+        seen = {path: self._read(path, _run_row, "tests") for path in runs}
+        waiting = {path: self._read(path, _proposal_row, "test") for path in proposals}
         self._known = {path: known for path, known in self._known.items() if path in seen or path in waiting}
         oldest = runs[-1].stem if more and runs else ""
         found = [row for row in (*seen.values(), *waiting.values()) if row is not None]
@@ -55,16 +56,16 @@ class Activity:
         return sorted(found, key=lambda row: places[str(row["id"])]), more or more_inline or more_proposals
 
     def _read(self, path: Path, make: Any, until: str) -> Row | None:
-        """The row of a file, None for one that is not an agent's; read again only when it is another one."""
+        """The row of a file; None for a file that is gone or not an agent's. Cached until the time or size changes."""
         try:
             state = file_state(path)
         except OSError:
-            return None  # taken away meanwhile
+            return None  # deleted meanwhile
         stamp = state.st_mtime_ns, state.st_size
         known = self._known.get(path)
         if known is None or known[0] != stamp:
             head = head_of(path, until)
-            row = _unreadable(path, stamp[1]) if head is None else make(path, head)
+            row = _unreadable_row(path, stamp[1]) if head is None else make(path, head)
             known = self._known[path] = stamp, row
         return known[1]
 
@@ -76,18 +77,18 @@ def _newest(folder: Path, suffix: str, most: int) -> tuple[list[Path], bool]:
     return [folder / f"{stem}{suffix}" for stem in found[:most]], len(found) > most
 
 
-def _run(path: Path, head: Row) -> Row | None:
-    """A record's row: None when the MCP server did not make it."""
+def _run_row(path: Path, head: Row) -> Row | None:
+    """The row of a run record; None when the MCP server did not make the record."""
     suite, totals, by = head.get("suite"), head.get("totals"), head.get("requested_by")
     if not isinstance(suite, dict) or not isinstance(totals, dict) or head.get("run_id") != path.stem:
-        return _unreadable(path, None)
+        return _unreadable_row(path, None)
     place = _text(suite.get("path"))
     is_inline = place == f".mcptest/inline/{path.stem}.yml"
     if not isinstance(by, dict) and not is_inline:
         return None
     client = by.get("client") if isinstance(by, dict) else None
-    told = _row(path, "run")
-    told |= {
+    row = _row(path, "run")
+    row |= {
         "verdict": _text(head.get("verdict")),
         "suite": place,
         "name": _text(suite.get("name")),
@@ -98,24 +99,24 @@ def _run(path: Path, head: Row) -> Row | None:
         "totals": {name: int(_number(totals.get(name))) for name in _COUNTS},
     }
     if isinstance(client, dict):
-        told["client"] = {"name": _text(client.get("name")), "version": _text(client.get("version"))}
+        row["client"] = {"name": _text(client.get("name")), "version": _text(client.get("version"))}
     if isinstance(head.get("cassette"), str):
-        told["cassette"] = _text(head["cassette"])
-    return told
+        row["cassette"] = _text(head["cassette"])
+    return row
 
 
-def _proposal(path: Path, head: Row) -> Row:
+def _proposal_row(path: Path, head: Row) -> Row:
     if head.get("id") != path.stem:
-        return _unreadable(path, None)
-    told = {name: _text(head.get(name)) for name in ("suite", "source")}
-    return {**_row(path, "proposal"), **told, "name": _text(head.get("test_name"))}
+        return _unreadable_row(path, None)
+    row = {name: _text(head.get(name)) for name in ("suite", "source")}
+    return {**_row(path, "proposal"), **row, "name": _text(head.get("test_name"))}
 
 
 def _row(path: Path, kind: str) -> Row:
     return {"id": path.stem, "kind": kind, "at": ulid_seconds(path.stem), "file": str(path)}
 
 
-def _unreadable(path: Path, size: int | None) -> Row:
+def _unreadable_row(path: Path, size: int | None) -> Row:
     return {**_row(path, "unreadable"), **({} if size is None else {"bytes": size})}
 
 
@@ -124,5 +125,5 @@ def _text(value: object) -> str:
 
 
 def _number(value: object) -> float:
-    """Counts and times are what others wrote: JSON allows 1e999 too."""
+    """`value` as a float; 0 for anything that is no count or time, such as 1e999, which JSON allows."""
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else 0.0

@@ -1,8 +1,7 @@
-"""Files that the MCP server writes for agents: suites that came as text, and reports that were too large for an answer.
+"""Files that the MCP server writes for agents: suites sent as text, and reports too large for an answer.
 
-A suite is `.mcptest/inline/<run_id>.yml`, verbatim so that the `repro` line of a failure can run it. It may hold what an agent
-should not have written down, so only its owner can read it, and nobody is served it. A report is
-`.mcptest/reports/<run_id>.<format>`.
+A suite is `.mcptest/inline/<run_id>.yml`, verbatim so that the `repro` line of a failure can run it. It may hold secrets, so
+only its owner can read it, and the MCP server does not serve it. A report is `.mcptest/reports/<run_id>.<format>`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def inline_dir(workspace: Workspace) -> Path:
 
 
 def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
-    """Keep the text, and delete what is beyond the newest 1,000. Raises: McptestError when the disk refuses it."""
+    """Write a suite, and delete all but the newest 1,000. Raises: McptestError when the disk refuses it."""
     folder = inline_dir(workspace)
     path = folder / f"{run_id}.yml"
     try:
@@ -45,13 +44,13 @@ def save_inline(workspace: Workspace, run_id: str, text: str) -> Path:
 
 
 def remove_inline(path: Path) -> None:
-    """Delete a text that was refused, which would else pass for a run that has not finished."""
+    """Delete a suite that was refused; otherwise it would look like a run that has not finished."""
     with contextlib.suppress(OSError):
         remove_file(path)
 
 
 def save_report(workspace: Workspace, run_id: str, form: str, text: str) -> Path:
-    """Write a report, and delete those beyond the newest runs' 100. Raises: McptestError when the disk refuses it."""
+    """Write a report, and delete all but the newest 100. Raises: McptestError when the disk refuses it."""
     folder = workspace.data_dir / "reports"
     path = folder / f"{run_id}.{form}"
     try:

@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all: written beside their place, flushed to the disk, renamed into it.
+"""Atomic writes: data goes to a temporary file in the same directory, is flushed to the disk, and is renamed into place.
 
-The surprising thing is the second flush, of the directory: without it a power cut can undo the rename. Under `.mcptest` no link
-is followed (`files.py`), and a link at the place itself is replaced.
+The directory is flushed as well: without that a power cut can undo the rename. Under `.mcptest` no link is followed
+(`files.py`), and a link at the path itself is replaced.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _BLOCK = 256 * 1024
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644, flush: bool = True) -> None:
     """Replace the file at `path` by `data`; `mode` is narrowed by the umask. The directory must exist.
 
-    Without `flush`, other processes still see it whole or not at all, but a power cut may tear it.
-    Raises: OSError, with ELOOP for a link; then nothing is left behind and what stood at `path` still does.
+    Without `flush` other processes still never see a partial file, but a power cut may leave one.
+    Raises: OSError, with ELOOP for a link; then `path` is unchanged and no temporary file remains.
     """
     write_atomic_pieces(path, (data,), mode=mode, flush=flush)
 
 
 def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o644, flush: bool = True) -> int:
-    """The same for data made bit by bit, so that it is never in memory as a whole. Returns how many bytes were written.
+    """Like `write_atomic`, for data that is made in pieces and never held in memory as a whole. Returns the number of bytes.
 
     Raises: OSError, and whatever `pieces` raises.
     """
     directory, name = os.path.split(path)
-    # A long name must not become too long by what is added here.
+    # The name is cut, so that the temporary one does not exceed the file system's limit.
     temporary = f".{name[:40]}.{os.getpid()}.{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
     with open_directory(directory) as parent:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=parent)
@@ -55,7 +55,7 @@ def write_atomic_pieces(path: Path, pieces: Iterable[bytes], *, mode: int = 0o64
 
 
 def flush_file(path: Path) -> None:
-    """Flush a file that was written without, and its place in its directory. Raises: OSError."""
+    """Flush a file that was written without `flush`, and its directory. Raises: OSError."""
     with open_directory(path.parent) as parent:
         descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         try:
@@ -66,7 +66,7 @@ def flush_file(path: Path) -> None:
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in blocks worth a call of the system; a piece that is a block by itself is not copied."""
+    """Join `pieces` into blocks of at least 256 KiB, to save system calls; a single piece of that size is not copied."""
     held: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -87,7 +87,7 @@ def _write_all(descriptor: int, data: bytes) -> int:
 
 
 def _flush_directory(directory: int) -> None:
-    """Best effort: some file systems refuse to flush a directory, and the file itself is already safe."""
+    """Flush a directory where the file system allows it; the file's own data is already on the disk."""
     with contextlib.suppress(OSError):
         descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
         try:

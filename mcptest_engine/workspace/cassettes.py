@@ -1,4 +1,4 @@
-"""Cassettes: `.mcptest/cassettes/<name>.json`, what servers answered in one run, to be answered again without them.
+"""Cassettes: `.mcptest/cassettes/<name>.json`, the exchanges of one run, recorded for replay without the servers.
 
     { schema_version: "mcptest.cassette/v1", name, recorded_at, mcptest_version, suite: {name, path},
       servers: { NAME: { transport, exchanges: [ { method, params, answer: {result | error} | refusal: {auth, message, hint?},
@@ -7,9 +7,9 @@
       models?: { chosen: { test?, judge? }, tools: { NUMBER: [ tool ] },
                  exchanges: [ { request: { model, turns, system?, tools?: NUMBER, … }, answer, duration_ms, kept? } ] } }
 
-Exchanges stand in the order in which they were answered. `stand_ins` are the values that took the place of secrets in
-answers, each with the variable that holds the secret where the suite names it. `chosen` are the models taken where a test
-names none. All of it is redacted before it comes here; made to be committed.
+Exchanges are in the order in which they were answered. `stand_ins` are the texts that replace secrets in answers, each with
+the variable that holds the secret if the suite names one. `chosen` are the models used where a test names none. Callers
+redact everything before they save it, because cassettes are made to be committed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = "mcptest.cassette/v1"
 FROZEN_SUFFIX = ".frozen"
-"""Ends the names of those that hold the results of nodes (`frozen.py`), which are no recordings of servers."""
+"""Suffix of the names of files with results of nodes (`frozen.py`), which are not recordings of servers."""
 DEEPEST = 400
-"""Levels of arrays and objects in a cassette; what reads, compares and redacts them needs a part of Python's stack for each."""
+"""The most levels of arrays and objects in a cassette: reading, comparing and redacting recurse once for each level."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -56,20 +56,20 @@ def cassettes_dir(workspace: Workspace) -> Path:
 
 
 def cassette_names(workspace: Workspace) -> list[str]:
-    """The names of those that are there, sorted; links are none of them."""
+    """The sorted names of the stored cassettes; links are ignored."""
     names = (name.removesuffix(".json") for name in list_files(cassettes_dir(workspace), ".json"))
     return sorted(name for name in names if _NAME.fullmatch(name) and not name.endswith(FROZEN_SUFFIX))
 
 
 def save_cassette(workspace: Workspace, name: str, cassette: Mapping[str, object]) -> Path:
-    """Write one over what was there. Raises: McptestError when the disk refuses it."""
+    """Write a cassette, replacing one of that name. Raises: McptestError when the disk refuses it."""
     path = cassette_path(workspace, name)
     write_cassette(path, cassette, workspace, doing=f"save the cassette as {path}")
     return path
 
 
 def make_cassettes_dir(workspace: Workspace, path: Path) -> None:
-    """Make the folder that the cassette at `path` goes to. Raises: McptestError when the disk refuses it."""
+    """Create the folder of the cassette at `path`. Raises: McptestError when it cannot be written to."""
     try:
         workspace.make_runs_dir()
         make_directory(path.parent)
@@ -80,7 +80,7 @@ def make_cassettes_dir(workspace: Workspace, path: Path) -> None:
 
 
 def write_cassette(path: Path, cassette: Mapping[str, object], workspace: Workspace, *, doing: str) -> None:
-    """Write a file of this folder. Raises: McptestError, whose message says what failed: `doing`, such as "save it"."""
+    """Write a cassette to `path`. Raises: McptestError "cannot {doing}: …", with `doing` such as "save it"."""
     if nested_deeper_than(cassette, DEEPEST):
         raise McptestError(f"cannot {doing}: what was recorded is nested more than {DEEPEST} levels deep")
     try:
@@ -95,7 +95,7 @@ def write_cassette(path: Path, cassette: Mapping[str, object], workspace: Worksp
 
 
 def load_cassette(workspace: Workspace, name: str) -> JsonDict:
-    """The cassette of this name. Raises: UsageError when there is none, or it is none."""
+    """The cassette of this name. Raises: UsageError when there is none, or its file is not a valid cassette."""
     path = cassette_path(workspace, name)
     if not os.path.lexists(path):
         names = cassette_names(workspace)
@@ -105,7 +105,7 @@ def load_cassette(workspace: Workspace, name: str) -> JsonDict:
 
 
 def open_cassette(workspace: Workspace, named: str) -> JsonDict:
-    """The cassette of this name, or in this file. Raises: UsageError when there is none, or it is none."""
+    """The cassette of this name, or in this file if `named` is a path. Raises: UsageError when there is no valid one."""
     path = Path(named)
     return (
         read_cassette(path)
@@ -115,28 +115,28 @@ def open_cassette(workspace: Workspace, named: str) -> JsonDict:
 
 
 def read_cassette(path: Path) -> JsonDict:
-    """The cassette in this file. Raises: UsageError for anything else."""
+    """The cassette in the file at `path`. Raises: UsageError when it cannot be read or is not a valid cassette."""
     try:
-        told = load_json(read_named_file(path))
+        cassette = load_json(read_named_file(path))
     except OSError as wrong:
         raise UsageError(f"cannot read {path}: {wrong.strerror or wrong}") from None
     except ValueError as wrong:
         raise UsageError(f"{path} is not a cassette: {wrong}") from None
-    if nested_deeper_than(told, DEEPEST):
+    if nested_deeper_than(cassette, DEEPEST):
         raise UsageError(f"{path} cannot be replayed: it is nested more than {DEEPEST} levels deep")
-    if not isinstance(told, dict) or told.get("schema_version") != SCHEMA_VERSION:
-        version = told.get("schema_version") if isinstance(told, dict) else None
+    if not isinstance(cassette, dict) or cassette.get("schema_version") != SCHEMA_VERSION:
+        version = cassette.get("schema_version") if isinstance(cassette, dict) else None
         raise UsageError(
             f"{path} is not a cassette of this version: `schema_version` is {json.dumps(version)}",
             hint=f"this mcptest reads {SCHEMA_VERSION}",
         )
-    stand_ins = told.get("stand_ins", [])
+    stand_ins = cassette.get("stand_ins", [])
     if not isinstance(stand_ins, list) or not all(isinstance(one, dict) and _is_stand_in(one) for one in stand_ins):
         raise UsageError(f"{path} is not a cassette: `stand_ins` is not a list of objects with a `text`")
-    problem = _problem(told.get("servers")) or _problem_of_models(told.get("models"))
+    problem = _problem_of_servers(cassette.get("servers")) or _problem_of_models(cassette.get("models"))
     if problem is not None:
         raise UsageError(f"{path} is not a cassette: {problem}")
-    return told
+    return cassette
 
 
 def _is_stand_in(one: Mapping[str, object]) -> bool:
@@ -151,8 +151,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def _problem(servers: object) -> str | None:
-    """What is wrong with the exchanges; None when nothing is."""
+def _problem_of_servers(servers: object) -> str | None:
+    """The first problem of the recorded exchanges of servers, as a clause; None when there is none."""
     if not isinstance(servers, dict):
         return "`servers` is not an object"
     for name, server in servers.items():
@@ -166,8 +166,8 @@ def _problem(servers: object) -> str | None:
             wrong = next((key for key, kinds in _KINDS.items() if not isinstance(exchange.get(key), kinds)), None)
             if wrong is not None:
                 return f"{place} has a `{wrong}` of the wrong type"
-            unasked = [*(exchange.get("notifications") or ()), *(exchange.get("server_requests") or ())]
-            if not all(isinstance(one, dict) for one in unasked):
+            messages = [*(exchange.get("notifications") or ()), *(exchange.get("server_requests") or ())]
+            if not all(isinstance(one, dict) for one in messages):
                 return f"{place} has a notification or server request that is not an object"
             refusal = exchange.get("refusal")
             if isinstance(refusal, dict) and isinstance(refusal.get("message"), str):
@@ -179,7 +179,7 @@ def _problem(servers: object) -> str | None:
 
 
 def _problem_of_models(models: object) -> str | None:
-    """The same for what models answered; a cassette need not hold any."""
+    """The first problem of the recorded exchanges of models, which a cassette need not have; else None."""
     if models is None:
         return None
     exchanges = models.get("exchanges") if isinstance(models, dict) else None

@@ -1,9 +1,9 @@
-"""What the servers of suites listed last, for the editor: one file a server in `.mcptest/cache/catalogs`.
+"""The catalogs that servers of suites listed last, for the editor: one file a server in `.mcptest/cache/catalogs`.
 
     { schema_version: "mcptest.catalog/v1", suite, server, target, read_at, tools, prompts, resources, capabilities, … }
 
-Written by the workbench's engine, redacted, when it has read a list; shown with its time. No run ever reads one. A file that
-cannot be read, or that another command or URL has given, counts as not there.
+The workbench's engine saves a catalog, redacted, when it has listed one, and shows it with its time. Runs never read it. A file
+that cannot be read, or that is of another command or URL, counts as missing.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ READ_AT = "read_at"
 
 
 def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catalog: JsonMapping) -> bool:
-    """Write what a server of the suite at the path `suite` lists. `target` is its command or URL; False where it could not be.
+    """Save the catalog of a server of the suite at the path `suite`; return False when it could not be saved.
 
-    Lists that `catalog` does not have stay as they are remembered of the same target: a run reads but those that it needs.
+    `target` is the server's command or URL. A list that `catalog` lacks keeps its saved entries of the same target, because a
+    run lists only what it needs.
     """
     old = recall_catalogs(data_dir, suite, [(server, target)]).get(server, {})
     failed = catalog.get("errors") or {}
@@ -45,7 +46,7 @@ def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catal
     data = json.dumps({**catalog, **head, READ_AT: now}, ensure_ascii=False).encode("utf-8", "replace")
     if len(data) > LARGEST:
         return False
-    path = _path(data_dir, suite, server)
+    path = _catalog_path(data_dir, suite, server)
     with contextlib.suppress(OSError, McptestError):
         make_directory(path.parent)
         write_atomic(path, data)
@@ -54,13 +55,16 @@ def remember_catalog(data_dir: Path, suite: str, server: str, target: str, catal
 
 
 def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str]]) -> dict[str, JsonDict]:
-    """What is remembered of the servers of a suite, given as (name, target); `read_at` is a time of the day, or a date too."""
+    """The saved catalogs by server, for the servers of a suite given as (name, target); servers without one are left out.
+
+    `read_at` becomes a time to show: `03:16`, with its date before it unless that is today.
+    """
     found = {}
     for server, target in servers:
         with contextlib.suppress(
             OSError, McptestError, ValueError, RecursionError, KeyError, TypeError, AttributeError
         ):
-            catalog = json.loads(read_file(_path(data_dir, suite, server), largest=LARGEST))
+            catalog = json.loads(read_file(_catalog_path(data_dir, suite, server), largest=LARGEST))
             head = {"schema_version": SCHEMA_VERSION, "suite": suite, "server": server, "target": target}
             has_shape = all(isinstance(catalog[key], dict) for key in ("capabilities", "errors"))
             if has_shape and head.items() <= catalog.items():
@@ -68,6 +72,6 @@ def recall_catalogs(data_dir: Path, suite: str, servers: Iterable[tuple[str, str
     return found
 
 
-def _path(data_dir: Path, suite: str, server: str) -> Path:
+def _catalog_path(data_dir: Path, suite: str, server: str) -> Path:
     name = blake2b(f"{suite}\0{server}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return data_dir / "cache" / "catalogs" / f"{name}.json"

@@ -1,9 +1,8 @@
-"""Files under `.mcptest`, opened without following a link: regular ones only, and no larger than can be read.
+"""Open files under `.mcptest` without following links: only regular files, and none over a size limit.
 
-Git stores links, so that a cloned repository may hold a `.mcptest` whose files and folders lead anywhere. From `.mcptest` on,
-each folder is therefore opened from within the one above it; a link, pipe, device or socket in the way is refused. Paths
-without `.mcptest` in them were named by a person: there links are followed. So are folders of `~/.mcptest`, the token cache,
-which is its owner's own.
+Git stores links, so a cloned repository may hold a `.mcptest` whose files and folders lead anywhere. From `.mcptest` on, each
+folder is therefore opened from within the one above it, and a link, pipe, device or socket is refused. Links are followed in
+paths without `.mcptest`, which a person named, and for folders of `~/.mcptest`, the token cache, which is the user's own.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 
 DATA_DIR = ".mcptest"
 LARGEST = 1 << 30
-"""Bytes of the largest file that is read as a whole, unless somebody says how many."""
+"""The default limit for a file that is read as a whole, in bytes."""
 _DIRECTORY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe without a writer would be waited for
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe without a writer must not block
 _PIECE = 1 << 20
 _LINK = "is a link, and links are not followed there; replace it with"
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
 def is_data_path(path: StrPath) -> bool:
-    """Whether a path leads to `.mcptest` or below it."""
+    """Whether a path is `.mcptest` or lies below it."""
     return bool(_split(path)[1])
 
 
@@ -43,7 +42,7 @@ def leads_inside(path: StrPath, root: StrPath) -> bool:
 
 @contextlib.contextmanager
 def open_directory(directory: StrPath, *, make: bool = False, mode: int = 0o777) -> Iterator[int]:
-    """Open a directory to reach what lies in it; the descriptor goes with `dir_fd` alone. With `make`, create what is missing.
+    """Open a directory; the descriptor is usable only as `dir_fd`. With `make`, missing directories are created.
 
     Raises: OSError, with ELOOP for a link.
     """
@@ -65,13 +64,13 @@ def open_directory(directory: StrPath, *, make: bool = False, mode: int = 0o777)
 
 
 def make_directory(directory: StrPath, *, mode: int = 0o777) -> None:
-    """Create a directory and those above it where they are missing. Raises: OSError, with ELOOP for a link."""
+    """Create a directory and its missing parents. Raises: OSError, with ELOOP for a link."""
     with open_directory(directory, make=True, mode=mode):
         pass
 
 
 def open_file(path: StrPath, *, largest: int | None = None) -> BinaryIO:
-    """Open a regular file to read it. Raises: OSError, with ELOOP for a link and EFBIG for more than `largest` bytes."""
+    """Open a regular file for reading. Raises: OSError, with ELOOP for a link and EFBIG for more than `largest` bytes."""
     folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     follow = not _split(folder)[1]
     with open_directory(folder) as parent:
@@ -103,9 +102,9 @@ def read_file(path: StrPath, *, largest: int = LARGEST) -> bytes:
 
 
 def read_named_file(path: StrPath, *, largest: int = LARGEST) -> bytes:
-    """Read a file that a person named: anything that can be read, unless it lies under `.mcptest`.
+    """Read a file that a person named. Unless it lies under `.mcptest`, links are followed, and devices and pipes are read.
 
-    Raises: OSError, with EFBIG for more than is read: a device has no end.
+    Raises: OSError, with EFBIG for more than `largest` bytes: a device may have no end.
     """
     if is_data_path(path):
         return read_file(path, largest=largest)
@@ -118,17 +117,17 @@ def read_named_file(path: StrPath, *, largest: int = LARGEST) -> bytes:
 
 
 def list_files(directory: StrPath, suffix: str = "") -> list[str]:
-    """The names of the regular files in a directory that end in `suffix`; none where it cannot be read."""
+    """The names of the regular files in a directory that end in `suffix`; none when it cannot be read."""
     return [entry.name for entry in _entries(directory) if entry.name.endswith(suffix) and _is_file(entry)]
 
 
 def list_names(directory: StrPath) -> list[str]:
-    """The names of everything in a directory; none where it cannot be read."""
+    """The names of everything in a directory; none when it cannot be read."""
     return [entry.name for entry in _entries(directory)]
 
 
 def list_states(directory: StrPath) -> list[tuple[str, os.stat_result]]:
-    """The names and states of the regular files in a directory; none where it cannot be read."""
+    """The names and states of the regular files in a directory; none when it cannot be read."""
     found = []
     for entry in _entries(directory):
         with contextlib.suppress(OSError):  # deleted meanwhile
@@ -138,7 +137,7 @@ def list_states(directory: StrPath) -> list[tuple[str, os.stat_result]]:
 
 
 def file_state(path: StrPath) -> os.stat_result:
-    """The state of a file or directory, of a link itself. Raises: OSError."""
+    """The state of a file or directory; in a folder under `.mcptest`, of a link itself. Raises: OSError."""
     folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     with open_directory(folder) as parent:
         return os.stat(name, dir_fd=parent, follow_symlinks=not _split(folder)[1])
@@ -152,7 +151,7 @@ def touch_file(path: StrPath) -> None:
 
 
 def remove_file(path: StrPath) -> bool:
-    """Delete a file, or a link and not what it leads to; False when there was none. Raises: OSError."""
+    """Delete a file, or a link but not its target; return False when there was none. Raises: OSError."""
     folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     try:
         with open_directory(folder) as parent:
@@ -163,7 +162,7 @@ def remove_file(path: StrPath) -> bool:
 
 
 def _split(directory: StrPath) -> tuple[str, list[str]]:
-    """A directory as the part that may be reached through links, and the names below it that must be none."""
+    """Split a directory into the part in which links are followed, and the names below it that must not be links."""
     place = os.path.abspath(directory)  # noqa: PTH100 - resolves no links
     top, found, below = f"{place}/".rpartition(f"/{DATA_DIR}/")
     return (top or "/", [DATA_DIR, *below.split("/")[:-1]]) if found else (place, [])
@@ -173,7 +172,7 @@ def _open_inner(name: str, parent: int, top: str, shown: str) -> int:
     try:
         return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
     except OSError as wrong:
-        # Systems differ in what they answer to a link where a directory is asked for.
+        # For a link in place of a directory, some systems report ENOTDIR and some ELOOP.
         if wrong.errno not in (errno.ENOTDIR, errno.ELOOP):
             raise
         if not stat.S_ISLNK(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
@@ -184,7 +183,7 @@ def _open_inner(name: str, parent: int, top: str, shown: str) -> int:
 
 
 def _entries(directory: StrPath) -> Iterator[os.DirEntry[str]]:
-    """What a directory holds, while it is open."""
+    """The entries of a directory, which stays open meanwhile; none when it cannot be read."""
     try:
         with open_directory(directory) as found:
             descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)

@@ -1,7 +1,6 @@
-"""What files and folders hold, as short texts that differ when the content does.
+"""Fingerprints of files and folders: short texts that differ when the content does, by which caches notice changes.
 
-For whoever keeps something only as long as files stay as they are. The surprising thing: a large file goes by its size and the
-time of its last change, because reading it would cost more than what is saved by it.
+A file over 16 MiB is identified by its size and modification time, because reading it would cost more than a cache saves.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 LARGEST_READ = 16 * 1024 * 1024
 MOST_FILES = 5_000
 _SETTLED_SECONDS = 2.0
-"""A file that was changed later may change again within the resolution of the clock, and is read each time."""
-_read: dict[str, tuple[tuple[int, ...], str]] = {}
-"""The fingerprints of files as they were: each of many suites asks for those of the same server."""
-_ENVIRONMENT = "pyvenv.cfg"
+"""A file changed more recently may change again within the clock's resolution, so its digest is not remembered."""
+_digests: dict[str, tuple[tuple[int, ...], str]] = {}
+"""State and digest of files by path: many suites ask for the files of the same server."""
+_VENV_FILE = "pyvenv.cfg"
 
 
 class TooMuchError(Exception):
@@ -30,7 +29,7 @@ class TooMuchError(Exception):
 
 
 def of_file(path: Path | str) -> str | None:
-    """The fingerprint of a file's content; None where there is no file that can be read."""
+    """The fingerprint of a file's content; None when there is no regular file that can be read."""
     try:
         found = os.stat(path)  # noqa: PTH116 - called for thousands of files
         if not stat.S_ISREG(found.st_mode):
@@ -38,7 +37,7 @@ def of_file(path: Path | str) -> str | None:
         if found.st_size > LARGEST_READ:
             return f"{found.st_size}@{found.st_mtime_ns}"
         state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-        known = _read.get(os.fspath(path))
+        known = _digests.get(os.fspath(path))
         if known is not None and known[0] == state:
             return known[1]
         with open(path, "rb") as file:  # noqa: PTH123
@@ -46,35 +45,34 @@ def of_file(path: Path | str) -> str | None:
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return None
     if time.time() - found.st_ctime > _SETTLED_SECONDS:
-        if len(_read) >= MOST_FILES:
-            _read.clear()
-        _read[os.fspath(path)] = state, digest
+        if len(_digests) >= MOST_FILES:
+            _digests.clear()
+        _digests[os.fspath(path)] = state, digest
     return digest
 
 
 def of_folder(folder: Path, *, skipped: Collection[str], suffixes: Collection[str] | None = None) -> str:
-    """The fingerprint of every file below a folder, its name included; of those with one of `suffixes` where they are given.
+    """The fingerprint of the names and contents of all files below a folder; with `suffixes`, only of files that have one.
 
-    Hidden ones, folders whose name is among `skipped`, and Python's virtual environments are passed by; a link to a folder is
-    followed once.
-    Raises: TooMuchError.
+    Hidden entries, entries whose name is in `skipped`, and Python's virtual environments are left out. A link to a folder is
+    followed once. Raises: TooMuchError.
     """
     total = hashlib.sha256()
-    for path in sorted(_below(folder, skipped)):
+    for path in sorted(_files_below(folder, skipped)):
         if suffixes is None or os.path.splitext(path)[1] in suffixes:  # noqa: PTH122
-            told = f"{os.path.relpath(path, folder)}\0{of_file(path)}\0"
-            total.update(told.encode("utf-8", "surrogateescape"))
+            named = f"{os.path.relpath(path, folder)}\0{of_file(path)}\0"
+            total.update(named.encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
 
-def _below(folder: Path, skipped: Collection[str]) -> Iterator[str]:
+def _files_below(folder: Path, skipped: Collection[str]) -> Iterator[str]:
     waiting, seen, entered = [str(folder)], 0, {os.path.realpath(folder)}
     while waiting:
         try:
             entries = list(os.scandir(waiting.pop()))
         except OSError:
             continue
-        if any(entry.name == _ENVIRONMENT for entry in entries):
+        if any(entry.name == _VENV_FILE for entry in entries):
             continue
         seen += len(entries)
         if seen > MOST_FILES:
@@ -86,6 +84,6 @@ def _below(folder: Path, skipped: Collection[str]) -> Iterator[str]:
                 yield entry.path
             elif not entry.is_symlink():
                 waiting.append(entry.path)
-            elif (real := os.path.realpath(entry.path)) not in entered:  # a link may lead round in a circle
+            elif (real := os.path.realpath(entry.path)) not in entered:  # links may form a cycle
                 entered.add(real)
                 waiting.append(entry.path)

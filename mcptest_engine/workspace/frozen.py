@@ -4,9 +4,9 @@
       stand_ins?: [ { text, variable? } ],
       nodes: [ { composition, case, node, item?, iteration?, server, tool, args, result } ] }
 
-A cassette with its answers by node in place of by server. A result is found by its composition, case and node, the element of
-a fan-out, the round of a loop, and the args. All of it is redacted before it comes here; `stand_ins` are as in
-`cassettes.py`. Made to be committed.
+The format of a cassette, with results of nodes in place of exchanges of servers. A result is found by its composition, case
+and node, the element of a fan-out, the iteration of a loop, and the args. Callers redact everything before they save it;
+`stand_ins` are as in `cassettes.py`. The files are made to be committed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class NodeKey(NamedTuple):
-    """A node of a composition, run with one case; `case` is None where it has none."""
+    """A node of a composition, run with one case; `case` is None for a composition without cases."""
 
     composition: str
     case: str | None
@@ -43,7 +43,7 @@ class NodeKey(NamedTuple):
 
 
 class CallKey(NamedTuple):
-    """One call of a node: the element of its fan-out, the round of its loop, and a digest of its args."""
+    """One call of a node: the index in its fan-out, the iteration of its loop, and the digest of its args."""
 
     item: int | None
     iteration: int | None
@@ -51,25 +51,25 @@ class CallKey(NamedTuple):
 
 
 def digest(args: object) -> str:
-    """The key of a call's args."""
+    """The SHA-256 of a call's args, in hexadecimal; the order of keys does not matter."""
     text = json.dumps(args, sort_keys=True, ensure_ascii=False, default=str)
     return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def frozen_path(workspace: Workspace, suite: str) -> Path:
-    """The file with the results of a suite; `suite` is its path relative to the workspace, without its ending."""
+    """The file with a suite's results; `suite` is the suite's path relative to the workspace, without its suffix."""
     return cassettes_dir(workspace) / f"{slug(suite)}{FROZEN_SUFFIX}.json"
 
 
 class Frozen(NamedTuple):
-    """The results that a file holds, and what stands in them for secrets."""
+    """The results in a file, by node and call, and the texts that replace secrets in them."""
 
     kept: dict[NodeKey, dict[CallKey, JsonDict]]
     stand_ins: list[dict[str, str]]
 
 
 def load_frozen(path: Path) -> Frozen:
-    """What is stored in this file, nothing where there is none. Raises: UsageError for anything that is no such file."""
+    """The results stored in a file, none when it does not exist. Raises: UsageError for an invalid file."""
     if not os.path.lexists(path):
         return Frozen({}, [])
     kept: dict[NodeKey, dict[CallKey, JsonDict]] = {}
@@ -78,7 +78,7 @@ def load_frozen(path: Path) -> Frozen:
     if not isinstance(entries, list):
         raise UsageError(f"{path} has no results of nodes: `nodes` is not a list")
     for number, entry in enumerate(entries):
-        if not _is_sound(entry):
+        if not _is_valid_entry(entry):
             raise UsageError(
                 f"{path}: node {number} needs texts for `composition`, `node`, `server` and `tool`, an object for `args`, "
                 "and a `result`"
@@ -96,8 +96,8 @@ def save_frozen(
     head: Mapping[str, object],
     workspace: Workspace,
 ) -> None:
-    """Write all of it, over what was there. Raises: McptestError when the disk refuses it."""
-    entries = [entry for _, calls in sorted(kept.items(), key=_place) for entry in calls.values()]
+    """Replace the file by these results. Raises: McptestError when the disk refuses it."""
+    entries = [entry for _, calls in sorted(kept.items(), key=_sort_key) for entry in calls.values()]
     document: JsonDict = {"schema_version": SCHEMA_VERSION, "name": path.stem, **head, "servers": {}}
     if stand_ins:
         document["stand_ins"] = list(stand_ins)
@@ -105,7 +105,7 @@ def save_frozen(
     write_cassette(path, document, workspace, doing=f"keep the results of nodes in {path}")
 
 
-def _is_sound(entry: object) -> bool:
+def _is_valid_entry(entry: object) -> bool:
     return (
         isinstance(entry, dict)
         and all(isinstance(entry.get(key), str) for key in ("composition", "node", "server", "tool"))
@@ -116,7 +116,7 @@ def _is_sound(entry: object) -> bool:
     )
 
 
-def _place(kept: tuple[NodeKey, Mapping[CallKey, Mapping[str, object]]]) -> tuple[str, str, str]:
-    """Where an entry stands in the file, so that recording again changes only what has changed."""
+def _sort_key(kept: tuple[NodeKey, Mapping[CallKey, Mapping[str, object]]]) -> tuple[str, str, str]:
+    """The sort key of a node's results: a stable order keeps the diff of a new recording small."""
     key = kept[0]
     return key.composition, key.case or "", key.node

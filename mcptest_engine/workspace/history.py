@@ -1,8 +1,7 @@
 """The results of one test in earlier runs, from the stored records.
 
-Records are written once and never change, so each is read once for as long as a `History` lives, and of it only verdicts, times
-and messages are remembered. How much is read for one question is bounded: a test that was never run costs no more than one
-that always was.
+Records never change, so a `History` reads each once and remembers only what `Past` holds. The number of runs and bytes read for
+one query is bounded, also for a test that was never run.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     _Row = tuple[str, str, float, str | None, Mapping[str, object] | None, str | None]
 
 MOST_RUNS = 200
-"""How many of a suite's newest runs are looked through for one test."""
+"""How many of a suite's newest runs are searched for one test."""
 MOST_BYTES = 64 * 1024 * 1024
-"""How much is read for one question; the next one goes on from there."""
+"""How many bytes of records one query reads; what it read is remembered, so the next query gets further."""
 MOST_REMEMBERED = 200_000
 _LARGEST_RECORD = 64 * 1024 * 1024
 _HEAD_BYTES = 16 * 1024
@@ -50,18 +49,18 @@ class Past(NamedTuple):
 
 
 class History:
-    """The stored results of a workspace, by test. Not for use from two threads at once."""
+    """The stored results of a workspace, by test. Not thread-safe."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self._suites: dict[str, str | None] = {}  # run id -> the suite's path, None for what is no record
+        self._suites: dict[str, str | None] = {}  # run id -> the suite's path, None when the file is not a record
         self._runs: OrderedDict[str, dict[str, Past]] = OrderedDict()
         self._remembered = 0
         self._ids: dict[str, str] = {}
         self._left = MOST_BYTES
 
     def of(self, test_id: str, limit: int = 20) -> list[Past]:
-        """The newest `limit` results of the test with this id, newest first; runs without it are passed over."""
+        """The newest `limit` results of the test with this id, newest first; runs without the test are skipped."""
         found: list[Past] = []
         self._left = MOST_BYTES
         for looked, run in enumerate(self._runs_of(test_id.split("::", 1)[0])):
@@ -73,7 +72,7 @@ class History:
         return found[:limit]
 
     def note(self, record: RunRecord) -> None:
-        """Remember a run that was just saved, so that it need not be read."""
+        """Remember a run that was just saved, so that its record need not be read."""
         if record.run_id not in self._runs:
             self._suites[record.run_id] = record.suite.path
             tests = (
@@ -97,7 +96,7 @@ class History:
             yield run
 
     def _suite_of(self, run_id: str) -> str | None:
-        """The path of the suite of a run, which stands near the beginning of its record."""
+        """The suite's path of a run, from the head of its record; None when it cannot be read."""
         path = self.workspace.runs_dir / f"{run_id}.json"
         try:
             with open_file(path) as file:

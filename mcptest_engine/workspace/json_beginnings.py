@@ -1,7 +1,6 @@
-"""The first members of a JSON file, without reading the rest: what a list of a thousand runs needs of each.
+"""Read the first members of a JSON file without the rest: enough of each record to list a thousand runs.
 
-A file may be torn, of another shape, or as large as it likes: it is read as far as the members that are wanted reach, and no
-further than a bound.
+The file may be truncated, of another shape, or of any size: it is read only as far as needed, and at most 4 MiB of it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,10 @@ _DECODER = json.JSONDecoder()
 
 
 def head_of(path: Path, until: str) -> JsonDict | None:
-    """The members of the object in a file that stand before `until`, or all of them; None for what is no such file."""
+    """The members of a file's JSON object that stand before the member `until`, or all members if it has none.
+
+    None when the file cannot be read or holds no such object within the first 4 MiB.
+    """
     try:
         with open_file(path) as file:
             data = file.read(FIRST_BYTES)
@@ -37,17 +39,17 @@ def head_of(path: Path, until: str) -> JsonDict | None:
 
 
 def _members(data: bytes, until: str) -> JsonDict | None:
-    """None when the text ends, or goes wrong, before `until`."""
+    """The members before `until`; None when the text ends or is invalid before it."""
     text = data.decode("utf-8", "replace")
-    return _at_once(text, until) or _one_by_one(text, until)
+    return _parse_at_once(text, until) or _parse_one_by_one(text, until)
 
 
-def _at_once(text: str, until: str) -> dict[str, object] | None:
-    """The same where the first member called `until` is the object's own, as in what we write; None for all else.
+def _parse_at_once(text: str, until: str) -> dict[str, object] | None:
+    """Parse all members before `until` in one call, which is five times as fast as one by one; None when that fails.
 
-    Five times as quick as one member after the other. Inside a text the name's quotes would be escaped, and what stands before
-    a member of an inner object cannot be closed by one brace. That of a record has an array for its value, and inner ones with
-    its name have numbers.
+    The text is cut at the first `"until":[` and closed by one brace. That text cannot stand inside a string, where its quotes
+    would be escaped, and after an inner object's member one brace would not close the text. In records the member is an array,
+    and inner members of the same name are numbers.
     """
     before = text[: max(text.find(f'"{until}":['), 0)].rstrip()
     if not before.endswith(","):
@@ -59,35 +61,36 @@ def _at_once(text: str, until: str) -> dict[str, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _one_by_one(text: str, until: str) -> dict[str, object] | None:
+def _parse_one_by_one(text: str, until: str) -> dict[str, object] | None:
+    """Parse the members before `until` one after the other, for files that `_parse_at_once` cannot parse."""
     found: JsonDict = {}
     try:
-        at = _past(text, _after(text, 0), "{")
+        at = _skip_sign(text, _skip_space(text, 0), "{")
         if text[at] == "}":
             return found
         while True:
             name, at = _DECODER.raw_decode(text, at)
             if name == until or not isinstance(name, str):
                 return found if name == until else None
-            at = _past(text, _after(text, at), ":")
+            at = _skip_sign(text, _skip_space(text, at), ":")
             found[name], at = _DECODER.raw_decode(text, at)
-            at = _after(text, at)
+            at = _skip_space(text, at)
             if text[at] == "}":
                 return found
-            at = _past(text, at, ",")
+            at = _skip_sign(text, at, ",")
     except (ValueError, IndexError, RecursionError):
         return None
 
 
-def _past(text: str, at: int, sign: str) -> int:
-    """Where the next value begins, behind `sign`."""
+def _skip_sign(text: str, at: int, sign: str) -> int:
+    """The position of the token behind `sign`, which must stand at `at`. Raises: ValueError, IndexError."""
     if text[at] != sign:
         raise ValueError(sign)
-    return _after(text, at + 1)
+    return _skip_space(text, at + 1)
 
 
-def _after(text: str, at: int) -> int:
-    """The position behind white space."""
+def _skip_space(text: str, at: int) -> int:
+    """The position of the first character at or behind `at` that is not white space."""
     matched = _SPACE.match(text, at)
     assert matched is not None
     return matched.end()

@@ -1,7 +1,7 @@
-"""JSON as the workspace writes it: compact UTF-8, floats shortest, in the order of the keys.
+"""JSON as the workspace writes it: compact UTF-8, shortest floats, keys in their given order.
 
-What JSON or UTF-8 cannot hold never stops a run from being saved: lone surrogates are written as escapes, and NaN and the
-infinities, which some servers send, as texts.
+Values that JSON or UTF-8 cannot hold do not prevent saving a run: lone surrogates are written as escapes; NaN and the
+infinities, which some servers send, as strings.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def to_json_bytes(value: object) -> bytes:
 
 
 def json_pieces(value: object) -> Iterator[bytes]:
-    """The bytes of `to_json_bytes` in pieces, for values too large to copy; long texts are cut, all else goes member-wise.
+    """The bytes of `to_json_bytes` in pieces, for values too large to copy: long strings are cut, arrays and objects batched.
 
-    A text with a lone surrogate may have some other characters escaped as well; it reads back the same.
+    In a string with a lone surrogate other characters may be escaped as well; the string reads back the same.
     """
     if isinstance(value, str) and len(value) > _PIECE:
         yield b'"'
@@ -56,7 +56,7 @@ def json_pieces(value: object) -> Iterator[bytes]:
 
 
 def member_pieces(members: dict[str, object]) -> Iterator[bytes]:
-    """The bytes of `to_json_bytes` in pieces, for a mapping in which an iterator may stand where JSON has an array."""
+    """The bytes of `to_json_bytes` in pieces, for a mapping whose values may be iterators; each becomes an array."""
     opening, plain = b"{", dict[str, object]()
     for key, value in members.items():
         if not isinstance(value, Iterator):
@@ -81,7 +81,7 @@ def _batches(members: dict[str, object]) -> Iterator[list[tuple[str, object]]]:
 
 
 def is_small(value: object, limit: int) -> bool:
-    """Whether the JSON of `value` surely has at most `limit` bytes; cheap, and sometimes False for what just fits."""
+    """Whether the JSON of `value` has at most `limit` bytes, by a cheap upper bound: sometimes False for what just fits."""
     left = limit
     stack = [value]
     while stack:
@@ -106,7 +106,7 @@ def is_small(value: object, limit: int) -> bool:
 
 
 def _batch_pieces(batch: dict[str, object] | list[object]) -> Iterator[bytes]:
-    """The members of a few hundred, at once where they are small: a million numbers one by one take seconds."""
+    """The members of a batch without brackets; small ones in one call, as a million numbers one by one take seconds."""
     if is_small(batch, _PIECE):
         yield to_json_bytes(batch)[1:-1]
     elif isinstance(batch, dict):

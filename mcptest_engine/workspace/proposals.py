@@ -1,7 +1,7 @@
-"""Proposals that wait for a person: `.mcptest/proposals/<id>.json`, one a file, whole or not at all.
+"""Proposals that wait for a person: `.mcptest/proposals/<id>.json`, one a file, written atomically.
 
-A proposal is a value that a suite could have, never an edit: the text may have changed when it is looked at, and the edit is
-made then. Secrets must be out of it before it comes here.
+A proposal holds a value for a suite, not an edit of its text: the text may change before the review, so the edit is made when
+the proposal is accepted. Callers redact it before they save it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _TEXTS = ("id", "made_at", "source", "suite", "block", "test_name", "text", "why
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredProposal:
-    """A test, or another `expect` for one that is there.
+    """A proposed test, or a new `expect` for an existing test.
 
     `suite` is relative to the workspace, `block` is "tools", "resources" or "prompts". `test` is the whole test as a mapping
-    when one is to be added; else `test_name` names the one whose `expect` is to be replaced. `text` is the YAML block as it was
-    proposed, comments included (a test, or an expect). `source` is who proposed: "propose", "scaffold", "workbench", "agent",
+    when one is to be added; else `test_name` names the test whose `expect` is to be replaced. `text` is the proposed YAML block
+    with its comments (a test, or an expect). `source` is what proposed it: "propose", "scaffold", "workbench", "agent",
     "mutate" or "init".
     `stability` is one line such as "seen 2 times, stable"; `left_out` are full target paths; `notes` are for a person.
     """
@@ -58,49 +58,49 @@ def proposals_dir(workspace: Workspace) -> Path:
 
 
 def save_proposal(workspace: Workspace, proposal: StoredProposal) -> Path:
-    """Keep a proposal. Raises: OSError."""
+    """Write a proposal to its file. Raises: OSError."""
     folder = proposals_dir(workspace)
     workspace.make_runs_dir()
     make_directory(folder)
-    path = _place(workspace, proposal.id)
+    path = _proposal_path(workspace, proposal.id)
     write_atomic(path, to_json_bytes(asdict(proposal)), mode=0o600)
     return path
 
 
 def read_proposals(workspace: Workspace) -> tuple[StoredProposal, ...]:
-    """All that wait, oldest first; a file that cannot be read is passed over."""
+    """All stored proposals, oldest first; files that cannot be read are skipped."""
     folder = proposals_dir(workspace)
-    found = (_read(folder / name) for name in sorted(list_files(folder, ".json")))
+    found = (_read_proposal(folder / name) for name in sorted(list_files(folder, ".json")))
     return tuple(proposal for proposal in found if proposal is not None)
 
 
 def drop_proposal(workspace: Workspace, proposal_id: str) -> None:
-    """Forget one; nothing happens when it is gone already. Raises: OSError, also for an id that is not a file's name there."""
-    remove_file(_place(workspace, proposal_id))
+    """Delete a proposal, if it still exists. Raises: OSError, also for an id that is not a ULID."""
+    remove_file(_proposal_path(workspace, proposal_id))
 
 
-def _place(workspace: Workspace, proposal_id: str) -> Path:
+def _proposal_path(workspace: Workspace, proposal_id: str) -> Path:
     if not is_ulid(proposal_id):
         raise OSError(errno.EINVAL, f"`{proposal_id[:120]}` is not the id of a proposal")
     return proposals_dir(workspace) / f"{proposal_id}.json"
 
 
-def proposal_in(told: Any) -> StoredProposal | None:
-    """The proposal in a value that was read from a file; None for another shape, and for an id that is not a file's name."""
+def proposal_in(value: Any) -> StoredProposal | None:
+    """The proposal in a value parsed from JSON; None for another shape, or for an id that is not a ULID."""
     try:
         found = StoredProposal(
-            **{**told, "left_out": tuple(told.get("left_out", ())), "notes": tuple(told.get("notes", ()))}
+            **{**value, "left_out": tuple(value.get("left_out", ())), "notes": tuple(value.get("notes", ()))}
         )
     except (TypeError, AttributeError):
         return None
     texts = (getattr(found, name) for name in _TEXTS)
     lines = (*found.left_out, *found.notes)
-    is_sound = all(isinstance(text, str) for text in (*texts, *lines)) and isinstance(found.test, (dict, type(None)))
-    return found if is_sound and is_ulid(found.id) else None
+    has_shape = all(isinstance(text, str) for text in (*texts, *lines)) and isinstance(found.test, (dict, type(None)))
+    return found if has_shape and is_ulid(found.id) else None
 
 
-def _read(path: Path) -> StoredProposal | None:
-    """The proposal in a file; None for one that is torn, of another shape, or not the one that its name says."""
+def _read_proposal(path: Path) -> StoredProposal | None:
+    """The proposal in a file; None when it cannot be read, has another shape, or its id is not the file's name."""
     try:
         found = proposal_in(json.loads(read_file(path, largest=_LARGEST)))
     except (OSError, ValueError, RecursionError):

@@ -1,14 +1,14 @@
-"""The store of what `--cache` saves: one file an entry, `<key>.json`, in a folder of `.mcptest/cache` for each kind.
+"""The store of `--cache`: one file an entry, `<key>.json`, in a folder of `.mcptest/cache` for each kind.
 
     { schema_version, key, mcptest_version, … }
 
-`results`, which may be in a folder of the user's, holds answers of servers that are judged again: { test, answer: {result |
-error, http?, notifications?}, duration_ms, request?, session? }. `verdicts` holds what scorers said: { scorer, verdict:
-{verdict, score, reasoning, cost_usd, extra} }. `models` holds what models answered: { model, duration_ms, answer: {text, stop,
-tokens_in, tokens_out, cost_usd, uses?, thinking?} }. A key is a SHA-256 over all that the entry depends on.
+`results`, whose folder the user may choose, holds answers of servers, which are judged again: { test, answer: {result | error,
+http?, notifications?}, duration_ms, request?, session? }. `verdicts` holds verdicts of scorers: { scorer, verdict:
+{verdict, score, reasoning, cost_usd, extra} }. `models` holds answers of models: { model, duration_ms, answer: {text, stop,
+tokens_in, tokens_out, cost_usd, uses?, thinking?} }. A key is a SHA-256 of everything that the entry depends on.
 
-Any number of processes may read and write here at once without a lock: a file is there whole or not at all, and whatever
-cannot be read counts as not there. Nothing but files of that name is ever deleted, so that the folder may hold others.
+Any number of processes may read and write at once without a lock: files are replaced atomically, and a file that cannot be read
+counts as missing. Only entries and their temporary files are ever deleted, so the folder may hold other files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SCHEMAS = {"results": "mcptest.result/v1", "verdicts": "mcptest.verdict/v1", "models": "mcptest.model/v2"}
 """The `schema_version` of each kind of entry."""
 LARGEST = 1024 * 1024
-"""The largest result that is stored, in bytes."""
+"""The largest entry that is stored, in bytes."""
 MOST_RESULTS = 5_000
 MOST_BYTES = 64 * 1024 * 1024
 _KEPT_SHARE = 0.9
@@ -52,22 +52,22 @@ class _File(NamedTuple):
 
 
 class CacheSize(NamedTuple):
-    """How many results there are, and how many bytes they take."""
+    """The number of entries and of their bytes."""
 
     results: int
     size: int
 
 
 def open_cache(workspace: Workspace, kind: str) -> ResultCache:
-    """The entries of one kind of `SCHEMAS` in a workspace; beside what the workbench keeps, which is none of it."""
+    """The cache of one kind of `SCHEMAS` in a workspace. The workbench's files in `.mcptest/cache` are not part of it."""
     folder = workspace.data_dir / "cache" / kind
     return ResultCache(folder, SCHEMAS[kind], make_parent=workspace.make_runs_dir)
 
 
 class ResultCache:
-    """The entries in one folder, which is made when there is something to keep. `damaged` counts those that were none.
+    """The entries in one folder, which is created with the first entry. `damaged` counts the unreadable ones that `get` met.
 
-    `schema` is the `schema_version` of what is kept in it. `make_parent` makes what the folder stands in.
+    `schema` is the `schema_version` of its entries. `make_parent` creates the parent of the folder.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class ResultCache:
         self._has_folder = False
 
     def get(self, key: str) -> JsonDict | None:
-        """The result stored under `key`, None when there is none that can be read."""
+        """The entry stored under `key`; None when there is none that can be read."""
         path = self.folder / f"{key}.json"
         try:
             entry = json.loads(read_file(path, largest=LARGEST))
-        except (FileNotFoundError, NotADirectoryError):  # of the latter, whoever stores something tells
+        except (FileNotFoundError, NotADirectoryError):  # `put` raises NotADirectoryError
             return None
         except (OSError, ValueError, RecursionError):
             entry = None
@@ -96,11 +96,11 @@ class ResultCache:
             self.damaged += 1
             return None
         with contextlib.suppress(OSError):
-            touch_file(path)  # what was used last is deleted last
+            touch_file(path)  # `close` deletes the least recently used first
         return entry
 
     def encode(self, key: str, members: Mapping[str, object]) -> bytes | None:
-        """An entry as it is written; None when it is too large, or would not be read as what it is."""
+        """An entry as the bytes of its file; None when it is too large, or would not be read back as equal."""
         entry = {"schema_version": self._schema, "key": key, "mcptest_version": __version__, **members}
         try:
             data = to_json_bytes(entry)
@@ -109,22 +109,22 @@ class ResultCache:
             return None
 
     def put(self, key: str, data: bytes) -> None:
-        """Keep an entry; `close` is to follow some time. Raises: OSError when the disk refuses it."""
+        """Store an entry; `close` has to be called later. Raises: OSError when the disk refuses it."""
         if not self._has_folder:
             if self._make_parent is not None:
                 self._make_parent()
             make_directory(self.folder)
             self._has_folder = True
-        # Not flushed to the disk: what a power cut tears is read as nothing.
+        # Not flushed to the disk: a file that a power cut truncates counts as missing.
         write_atomic(self.folder / f"{key}.json", data, mode=0o600, flush=False)
 
     def size(self) -> CacheSize:
-        """How many results the cache holds, and their bytes."""
+        """How many entries the cache holds, and their bytes."""
         files = self._files()
         return CacheSize(len(files), sum(file.size for file in files))
 
     def clear(self) -> CacheSize:
-        """Delete every result; gives what was deleted, without what others delete at once. Raises: OSError."""
+        """Delete every entry; return what this call deleted, not what other processes delete meanwhile. Raises: OSError."""
         count = size = 0
         with contextlib.suppress(FileNotFoundError), open_directory(self.folder) as folder:
             for file in self._files():
@@ -137,7 +137,7 @@ class ResultCache:
         return CacheSize(count, size)
 
     def close(self) -> None:
-        """Delete what is beyond the bounds, what was used longest ago first, if anything was put."""
+        """Delete the least recently used entries when the cache exceeds its limits, if anything was stored."""
         if not self._has_folder:
             return
         files = self._files()
@@ -155,7 +155,7 @@ class ResultCache:
             self._sweep(folder)
 
     def _sweep(self, folder: int) -> None:
-        """Delete what killed processes left half written; what is new may be being written."""
+        """Delete temporary files of killed processes; recent ones may still be in use."""
         for name, state in list_states(self.folder):
             if _UNFINISHED.fullmatch(name) and time.time() - state.st_mtime >= _ABANDONED_SECONDS:
                 with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """The JSON Schema of suites as a file of the workspace, which editors read without a network.
 
-A suite names it in a comment, the schema line, or in JSON by the key `$schema`. Only the file of the suite's own workspace is
-written, and only for a suite that names it, so that a suite of somebody else's has nothing written anywhere else.
+A suite names it in a comment, the schema line, or in JSON by the key `$schema`. The file is written only in the suite's own
+workspace and only for a suite that names it, so that somebody else's suite causes no write anywhere else.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ COMMENT = "# yaml-language-server: $schema="
 SCHEMA_LINE = f"{COMMENT}{DATA_DIR}/{SCHEMA_FILE}"
 """The schema line of a suite in the top folder of its workspace."""
 _FORMER_URL = "https://mcptest.sh/schema/"
-"""Suites of earlier versions name a schema there."""
+"""The start of the schema URL in suites of earlier versions."""
 _KEY = r'\A\ufeff?\s*\{[^{}\[\]]*"\$schema"\s*:\s*"'
-"""The key in the outermost object, and not that of a schema in a matcher."""
+"""Matches the key in the outermost object only, not that of a schema in a matcher."""
 _SCHEMA_LINE = lazy_pattern(rf'(?:^{re.escape(COMMENT)}|{_KEY})([^\s"]+)', re.MULTILINE)
 _HEAD = 512
 
 
 def with_schema_line(text: str, path: Path) -> str:
-    """The suite with a schema line that is right for a suite at `path`; one without such a line stays as it is."""
+    """The suite with the schema line for a suite at `path`; a suite without a schema line stays as it is."""
     found = _SCHEMA_LINE.search(text[:_HEAD])
     if found is None:
         return text
@@ -41,7 +41,7 @@ def with_schema_line(text: str, path: Path) -> str:
 
 
 def with_mended_schema_line(text: str, path: Path) -> str:
-    """The same where the line names a file that is not there, as in a copied suite, or the URL of an earlier version."""
+    """Like `with_schema_line`, but only where the line names a missing file, as in a copied suite, or a former URL."""
     found = _SCHEMA_LINE.search(text[:_HEAD])
     if found is None:
         return text
@@ -50,9 +50,9 @@ def with_mended_schema_line(text: str, path: Path) -> str:
 
 
 def save_schema(path: Path, data: bytes, *, make: bool) -> None:
-    """Bring the schema file that the suite at `path` names up to date; without `make` only where there is a `.mcptest`.
+    """Update the schema file that the suite at `path` names; without `make` only where `.mcptest` exists.
 
-    A disk that refuses it is no error: the schema helps people to write, and nothing else needs it.
+    Disk errors are ignored: the schema helps people to write suites, and nothing else needs it.
     """
     found = _SCHEMA_LINE.search(data[:_HEAD].decode("utf-8", "replace"))
     if found is None or not found[1].endswith(f"{DATA_DIR}/{SCHEMA_FILE}"):
@@ -77,7 +77,7 @@ def _save(workspace: Workspace, place: Path) -> None:
 
 
 def _workspace_of(path: Path) -> Workspace:
-    """The workspace of the current directory where the suite lies in it, else the suite's own."""
+    """The workspace of the current directory if the suite lies in it, else the suite's own."""
     here = find_workspace(Path.cwd())
     return here if not here.relative(path).startswith("..") else find_workspace(path.absolute().parent)
 

@@ -1,7 +1,7 @@
 """Outputs too large for a run record: `.mcptest/runs/<run_id>/<slug>.json`, which the record refers to.
 
-They are written while the run goes on and deleted with its record. A disk that refuses one costs that output, never the
-verdict: `problem` then says why, and the reference has no file.
+They are written during the run and deleted with its record. If a file cannot be written, the output is lost and the verdict
+stands: `problem` then says why, and the reference has no file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST_INSIDE = 1 << 20  # bytes of JSON
 
 
 class SideFiles:
-    """Puts large outputs of one run aside. `problem` is one line once the disk refused a file, else None."""
+    """Writes large outputs of one run to files. `problem` is one line after a file could not be written, else None."""
 
     def __init__(self, workspace: Workspace, run_id: str) -> None:
         self._workspace = workspace
@@ -30,18 +30,18 @@ class SideFiles:
         self.problem: str | None = None
 
     def __call__(self, output: object, name: str) -> Any:
-        """`output` itself when its JSON has at most 1 MiB, else {"$file": path relative to `.mcptest/`, "bytes": n}.
+        """Return `output` itself when its JSON has at most 1 MiB, else {"$file": path relative to `.mcptest/`, "bytes": n}.
 
         `output` must be redacted already; `name` is the test's. "$file" is None when the file could not be written.
         """
         if is_small(output, LARGEST_INSIDE):
             return output
-        if is_small(output, 8 * LARGEST_INSIDE):  # near the limit only the bytes themselves can tell
+        if is_small(output, 8 * LARGEST_INSIDE):  # near the limit the exact size is needed
             data = to_json_bytes(output)
-            return output if len(data) <= LARGEST_INSIDE else self._put((data,), name)
-        return self._put(json_pieces(output), name)
+            return output if len(data) <= LARGEST_INSIDE else self._write((data,), name)
+        return self._write(json_pieces(output), name)
 
-    def _put(self, pieces: Iterable[bytes], name: str) -> dict[str, object]:
+    def _write(self, pieces: Iterable[bytes], name: str) -> dict[str, object]:
         counted = _Counted(pieces)
         place: str | None = None
         if self.problem is None:
@@ -53,13 +53,13 @@ class SideFiles:
             except OSError as wrong:
                 self.problem = f'the output of "{name}" was not saved: {wrong.strerror or wrong}: {path}'
                 place = None
-        for _ in counted:  # what was not written still counts
+        for _ in counted:  # count the bytes that were not written, too
             pass
         return {"$file": place, "bytes": counted.size}
 
 
 class _Counted:
-    """An iterable of pieces that knows how many bytes have gone through it; can be gone on with after a failure."""
+    """An iterator over pieces that counts their bytes; after a failed write it continues where it stopped."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)

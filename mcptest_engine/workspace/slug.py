@@ -22,14 +22,14 @@ def slug(name: str) -> str:
 
 
 class Slugs:
-    """Gives each test of a run its own slug, in the order asked."""
+    """Unique slugs for the tests of one run."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
     def take(self, name: str) -> str:
-        """The slug of `name`, with the first free number when it was taken before."""
+        """The slug of `name`, with the first free number if it is taken already."""
         short = slug(name)
         free = short
         while free in self._taken:

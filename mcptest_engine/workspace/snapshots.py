@@ -1,7 +1,7 @@
 """Snapshot files: `.mcptest/snapshots/<suite>.yml`, a plain mapping of names to accepted values, sorted, made to be diffed.
 
-A change that nobody has accepted yet stands in a file of the same shape beside it, `<suite>.pending.yml`; that one is for
-the person at this machine and not for the repository.
+Changes that nobody has accepted yet are in a file of the same shape beside it, `<suite>.pending.yml`, which is for the person
+at this machine and is not committed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _PENDING_HEADER = "# Changes seen that nobody has accepted yet. Do not commit th
 
 
 def pending_path(path: Path) -> Path:
-    """Where changes to the snapshots in `path` wait to be accepted."""
+    """The file with the changes to the snapshots in `path` that nobody has accepted yet."""
     return path.with_name(f"{path.stem}.pending.yml")
 
 
 def read_snapshots(path: Path) -> JsonDict:
-    """Names and values; empty when there is no such file. Raises: UsageError for one that cannot be read."""
+    """The snapshots by name, none when the file does not exist. Raises: UsageError when it cannot be read."""
     try:
         text = read_file(path).decode()
     except FileNotFoundError:
@@ -39,7 +39,6 @@ def read_snapshots(path: Path) -> JsonDict:
     import yaml
 
     try:
-        # The pure loader where the fast one cannot: lone surrogates are written as escapes that libyaml refuses.
         found = _load(text)
     except (yaml.YAMLError, RecursionError) as wrong:
         hint = "repair it, or delete it and run again"
@@ -52,11 +51,11 @@ def read_snapshots(path: Path) -> JsonDict:
 
 
 def rename_snapshots(path: Path, renamed: Mapping[str, str], tests: Iterable[str]) -> int:
-    """Give the snapshots of tests to their new names, all at once; return how many. Raises: OSError, UsageError.
+    """Rename the snapshots of renamed tests, also the pending ones; return how many. Raises: OSError, UsageError.
 
-    `renamed` has the new names by the old ones, `tests` every name that the suite had. A snapshot's name begins with that of
-    its test, behind which a number, a case, a step or the target stands: where several names fit, it belongs to the longest.
-    A file in which a new name is taken by a snapshot that stays is left as it is.
+    `renamed` maps old names of tests to new ones; `tests` are all names that the suite had. A snapshot's name is that of its
+    test and then a number, a case, a step or the target: where several tests fit, it belongs to the one with the longest name.
+    A file is left as it is when a snapshot that keeps its name has one of the new names.
     """
     count, longest_first = 0, sorted(tests, key=len, reverse=True)
     behind = (" / ", " #", " [", ", verify #")
@@ -74,25 +73,25 @@ def rename_snapshots(path: Path, renamed: Mapping[str, str], tests: Iterable[str
 
 
 def write_snapshots(path: Path, values: Mapping[str, object]) -> None:
-    """Replace the file at once; without values it is removed. Raises: OSError, RecursionError for too deep a value."""
+    """Replace the file; remove it when `values` is empty. Raises: OSError, RecursionError for too deep a value."""
     data = snapshot_bytes(path, values)
     if data is None:
         remove_file(path)
         return
-    from mcptest_engine.workspace.atomic import write_atomic  # every run reads, few write
+    from mcptest_engine.workspace.atomic import write_atomic  # imported here, since few runs write
 
     make_directory(path.parent)
     write_atomic(path, data)
 
 
 def snapshot_bytes(path: Path, values: Mapping[str, object]) -> bytes | None:
-    """What the file at `path` holds with these values, None when there is none. Raises: RecursionError."""
+    """The content of the file at `path` with these values; None when there are none. Raises: RecursionError."""
     header = _PENDING_HEADER if path.name.endswith(".pending.yml") else _HEADER
     return (header + dump_values(values)).encode() if values else None
 
 
 def dump_values(values: Mapping[str, object]) -> str:
-    """The YAML text: keys sorted, texts of several lines as blocks, no aliases, `load_values` of it gives `values` back."""
+    """Values as YAML that `load_values` reads back: keys sorted, texts of several lines as blocks, no aliases."""
     import yaml
 
     try:
@@ -102,7 +101,7 @@ def dump_values(values: Mapping[str, object]) -> str:
 
 
 def load_values(text: str) -> object:
-    """The value that a text of `dump_values` stands for."""
+    """The value of a text that `dump_values` made."""
     return _load(text)
 
 
@@ -124,5 +123,5 @@ def _load(text: str) -> object:
 
     try:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
-    except yaml.YAMLError:
+    except yaml.YAMLError:  # libyaml refuses escapes of lone surrogates, the pure loader reads them
         return yaml.safe_load(text)

@@ -1,7 +1,7 @@
-"""Which version of which source a run tested: repository, branch, commit, and whether files were changed since.
+"""The version of the source that a run tested: repository, branch, commit, and whether tracked files were changed since.
 
-`git status` is started when the run starts and read when it ends, so that nobody waits for it; what cannot be learnt in
-time is null.
+`git status` is started when the run starts and read when it ends, so that nobody waits for it; what is not known in time is
+null.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ UNKNOWN = {"repo": None, "branch": None, "commit": None, "dirty": None}
 
 
 class Source:
-    """The state of the checkout that holds `root`, at its top or below, asked for at once and read later.
+    """The git state of the checkout that contains `root`; `git status` starts at once, and `read` returns its result.
 
-    `programs` is what the suites of a command have found out about those of their servers: see `LedgerExtension`.
+    `programs` is what the suites of a command have found out about the sources of their servers: see `LedgerExtension`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -50,7 +50,7 @@ class Source:
     def read(self) -> dict[str, object]:
         """{repo, branch, commit, dirty}; each null where unknown. `repo` is origin's URL without credentials.
 
-        `path` is there where `root` lies below the top of the checkout: it leads from there to `root`.
+        Where `root` lies below the top of the checkout, `path` leads from there to `root`.
         """
         if self._state is None:
             self._state = self._read()
@@ -100,13 +100,13 @@ def _origin(config: Path) -> str | None:
 
 
 def _unquoted(value: str) -> str:
-    """A value as git reads it: quotes and backslashes taken off, a comment cut off. Source: git-config(1), "Syntax"."""
+    """A value as git reads it, without quotes, backslashes and comment. Source: git-config(1), "Syntax"."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"?|([^"\\#;]+|\\.)|([#;].*)', value)
     return "".join(re.sub(r"\\(.)", r"\1", quoted or bare) for quoted, bare, _comment in parts).strip()
 
 
 def _without_credentials(url: str) -> str:
-    """A URL without what stands before its host: up to the last `@`, since a password may hold `/`, `?` and `@` as they are."""
+    """A URL without user and password: all up to the last `@` goes, as a password may hold `/`, `?` and `@` unescaped."""
     scheme, separator, rest = url.partition("://")
     if separator:
         return f"{scheme}://{rest.rpartition('@')[2]}"

@@ -1,7 +1,7 @@
-"""Writing a file that a person edits or asked for: as a whole, through links, and with the permissions it has.
+"""Write a file that a person edits or asked for: atomically, through links, and with the permissions it has.
 
-The surprising thing: where it cannot be replaced (the folder is not writable, the file has a second name), it is written in
-place, and if the disk fills up meanwhile the old content is put back.
+Where the file cannot be replaced (its folder is not writable, or it has several hard links), it is written in place; if the
+disk fills up meanwhile, the old content is restored.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _NOT_ATOMIC = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def write_suite(path: str | Path, data: bytes) -> None:
-    """Write a suite, a part of one, or a report; a new one is made with its folders. A device or pipe is written into.
+    """Write a suite, a part of one, or a report; missing folders are created. A device or pipe is written to directly.
 
-    The schema file of the workspace is brought up to date if the suite names it.
-    Raises: OSError; then nothing on the disk has changed.
+    The schema file of the workspace is updated if the suite names it.
+    Raises: OSError; then the file has its old content.
     """
     _write(path, data)
     if _SCHEMA_NAME in data[:_HEAD_BYTES] and not is_data_path(path):
@@ -46,7 +46,7 @@ def write_suite(path: str | Path, data: bytes) -> None:
 
 
 def _write(path: str | Path, data: bytes) -> None:
-    if is_data_path(path):  # a snapshot that a person accepted: there are no links there
+    if is_data_path(path):  # an accepted snapshot; links are not followed there
         make_directory(Path(path).parent)
         mode = 0o644
         with suppress(FileNotFoundError):
@@ -75,10 +75,10 @@ def _write(path: str | Path, data: bytes) -> None:
 
 
 def demo_suite(folder: Path) -> Path:
-    """The demo suite as a file that its reader may change: `mcptest-demo.yml` in `folder`, written if it is not there yet.
+    """The demo suite as a file that the user may change: `mcptest-demo.yml` in `folder`, created when it does not exist.
 
-    The copy's first test is wrong, tagged `LESSON_TAG`: something to mend. Inside a checkout of mcptest it is the checkout's
-    own file, in which all is well. Raises: OSError.
+    The copy's first test, tagged `LESSON_TAG`, fails, so that the user can fix it. In a checkout of mcptest the original file
+    is returned, in which all tests pass. Raises: OSError.
     """
     original = shipped("examples") / "demo" / "mcptest.yml"
     if original.is_relative_to(folder.resolve()):
@@ -88,15 +88,15 @@ def demo_suite(folder: Path) -> Path:
     own = folder / "mcptest-demo.yml"
     with suppress(FileExistsError), own.open("xb") as file:
         before, tools, after = original.read_text(encoding="utf-8").partition("tools:\n")
-        told = before.replace("# Everything passes; one", "# One test is wrong on purpose, for you to correct; one")
-        text = with_schema_line(f"{told}{tools}{_LESSON}\n{after}", own)
+        intro = before.replace("# Everything passes; one", "# One test is wrong on purpose, for you to correct; one")
+        text = with_schema_line(f"{intro}{tools}{_LESSON}\n{after}", own)
         file.write(text.encode())
         save_schema(own, text.encode(), make=True)
     return own
 
 
 def _is_special(path: str | Path) -> bool:
-    """Whether this is a device, a pipe, or a name such as /dev/stdout, behind which a file may stand that is open already."""
+    """Whether this is a device, a pipe, or a name such as /dev/stdout, which may stand for a file that is open already."""
     if os.fspath(path).startswith(("/dev/", "/proc/")):
         return True
     try:
@@ -120,14 +120,14 @@ def _write_in_place(target: Path, data: bytes) -> None:
     with target.open("r+b") as file:
         before = file.read()
         try:
-            _put(file.fileno(), data)
+            _overwrite(file.fileno(), data)
         except OSError:
             with suppress(OSError):
-                _put(file.fileno(), before)  # these blocks are still the file's own
+                _overwrite(file.fileno(), before)  # needs no new blocks on the disk
             raise
 
 
-def _put(descriptor: int, data: bytes) -> None:
+def _overwrite(descriptor: int, data: bytes) -> None:
     rest, at = memoryview(data), 0
     while at < len(data):
         at += os.pwrite(descriptor, rest[at:], at)

@@ -1,6 +1,6 @@
 """Run ids: ULIDs, 26 characters that sort by time. Source: the ULID specification, "Monotonicity".
 
-Twenty lines of our own, because importing the package for it costs more than a tenth of what `run` may take to start.
+Written here because importing a package for it would take more than a tenth of the time that `run` may take to start.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def new_ulid() -> str:
 
 
 def newest_first(ulids: Iterable[str]) -> list[str]:
-    """Sort ULIDs; those dated more than ten minutes ahead of now, by a clock that was wrong, come last."""
+    """Sort ULIDs, newest first; those over ten minutes in the future, from a clock that was wrong, come last."""
     latest = _text((time.time_ns() // 1_000_000 + _AHEAD_MS) << _RANDOM_BITS)
     ordered = sorted(ulids, reverse=True)
     ahead = [ulid for ulid in ordered if ulid > latest]

@@ -7,10 +7,10 @@
     ├── snapshots/<suite>.yml
     ├── cassettes/<name>.json
     ├── suite.schema.json       of this version, for editors
-    └── cache/                  results to be judged again; what the workbench remembers, drafts among it
+    └── cache/                  stored results and answers; the workbench's drafts and other state
 
-Any number of processes may work here at once without a lock: each writes files of its own, whole or not at all, and deletes
-only what is beyond the newest 1,000.
+Any number of processes may work here at once without a lock: each writes files of its own, atomically, and deletes only runs
+beyond the newest 1,000 and what killed processes left.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _GITIGNORE = b"""\
 /snapshots/*.pending.yml
 """
 _ABANDONED_SECONDS = 24 * 3600
-_UNHELD_SECONDS = 60  # between making a folder and locking it, or saving the record
+_UNHELD_SECONDS = 60  # a younger folder may not be locked yet, or its record not saved yet
 _HEAD_BYTES = 64 * 1024
 _SUITE_BYTES = 2 * 1024
 _PATH = re.compile(rb'"path"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -82,7 +82,7 @@ _DISK_HINTS = {
 def find_workspace(start: Path) -> Workspace:
     """The nearest directory at or above `start` that holds `.mcptest`, `mcptest.yaml`, `mcptest.yml` or `.git`.
 
-    Else `start` itself. `~/.mcptest`, the token cache, marks nothing.
+    `start` itself when there is none. `~/.mcptest`, the token cache, does not count.
     """
     start = start.absolute()
     for directory in (start, *start.parents):
@@ -93,7 +93,7 @@ def find_workspace(start: Path) -> Workspace:
 
 
 class Workspace:
-    """The files under `root`/.mcptest. Nothing is made before something is saved."""
+    """The files under `root`/.mcptest. Nothing is created before something is saved."""
 
     def __init__(self, root: Path, *, keep_runs: int = KEEP_RUNS) -> None:
         self.root = root
@@ -105,10 +105,10 @@ class Workspace:
         self._remembered: _RunIndex | None = None
 
     def relative(self, path: Path) -> str:
-        """`path` as seen from the root, with `/`; one outside of it begins with `../`."""
+        """`path` relative to the root, with `/`; one outside of it begins with `../`."""
         whole, below = os.fspath(path), f"{self.root}{os.sep}"
         if whole.startswith(below) and ".." not in whole and os.path.isabs(below):  # noqa: PTH117
-            return whole[len(below) :].replace(os.sep, "/")  # nearly always, and a run asks ten times
+            return whole[len(below) :].replace(os.sep, "/")  # the usual case, fast because a run calls this ten times
         seen = os.path.relpath(path, self.root)
         if seen.startswith(".."):
             resolved = os.path.relpath(os.path.realpath(path), os.path.realpath(self.root))
@@ -116,16 +116,15 @@ class Workspace:
         return seen.replace(os.sep, "/")
 
     def is_stray_for(self, start: Path) -> bool:
-        """Whether nothing but a `.mcptest` in a folder above `start` makes this the workspace: it may be a leftover."""
+        """Whether only a `.mcptest` in a folder above `start`, perhaps a leftover, makes this the workspace."""
         marks = (*SUITE_FILES, ".git")
         return self.root != start and not any(os.path.exists(self.root / mark) for mark in marks)  # noqa: PTH110
 
     def save_run(self, record_json: JsonDict, *, is_last: bool = True) -> Path:
-        """Write `runs/<run_id>.json`, delete what is beyond the newest `keep_runs`, and return the path.
+        """Write `runs/<run_id>.json`, delete all runs but the newest `keep_runs`, and return the path.
 
-        An iterator may stand where the record has an array, so that its items need not all be there at once. One that is not
-        the last of a command is written without waiting for the disk, and nothing is deleted: that is left to `flush_run` and
-        `prune_runs`.
+        An iterator may stand in place of an array of the record, so that its items need not be in memory at once. A record that
+        is not the last of a command is not flushed, and nothing is deleted: `flush_run` and `prune_runs` do that later.
 
         Raises: McptestError when the disk refuses it or the record cannot be written as JSON.
         """
@@ -140,16 +139,16 @@ class Workspace:
                 os.close(held)
 
     def hold_side_files(self, run_id: str) -> None:
-        """Make the folder of a run's large outputs, and have no other process take it for a dead run's. Raises: OSError.
+        """Create and lock the folder of a run's large outputs, so that no other process deletes it. Raises: OSError.
 
-        `save_run` lets go of it, as does the end of this process, however it ends.
+        `save_run` releases the lock, as does the end of this process, however it ends.
         """
         if run_id in self._held:
             return
         self.make_runs_dir()
         with open_directory(self.runs_dir / run_id, make=True) as found:
             held = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)
-        with contextlib.suppress(OSError):  # not every file system has locks: there it is known by its age
+        with contextlib.suppress(OSError):  # some file systems have no locks: there `prune_runs` goes by the age
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
         self._held[run_id] = held
 
@@ -165,7 +164,7 @@ class Workspace:
         return path
 
     def flush_run(self, path: Path) -> None:
-        """Wait until the record of a run is on the disk; several threads may at once. Raises: McptestError."""
+        """Flush the record of a run to the disk; thread-safe. Raises: McptestError."""
         try:
             flush_file(path)
         except FileNotFoundError:
@@ -174,7 +173,7 @@ class Workspace:
             raise _disk_error(path, wrong) from wrong
 
     def make_runs_dir(self) -> None:
-        """Make `.mcptest/runs`, with the `.gitignore` that goes with it the first time. Raises: OSError."""
+        """Create `.mcptest/runs` if it is missing, and then the `.gitignore` of `.mcptest`. Raises: OSError."""
         try:
             with open_directory(self.runs_dir):
                 return
@@ -183,7 +182,7 @@ class Workspace:
         self.ignore_data()
 
     def ignore_data(self) -> None:
-        """Write the `.gitignore` of `.mcptest` where there is none. Raises: OSError."""
+        """Write the `.gitignore` of `.mcptest` if there is none. Raises: OSError."""
         ignore = self.data_dir / ".gitignore"
         try:
             file_state(ignore)
@@ -191,14 +190,14 @@ class Workspace:
             write_atomic(ignore, _GITIGNORE)
 
     def runs(self) -> list[Path]:
-        """The records saved here, newest first, and last those dated in the future. Links and pipes are none."""
+        """The stored records, newest first, those dated in the future last. Links and pipes are left out."""
         return [self.runs_dir / f"{run_id}.json" for run_id in self._run_ids()]
 
     def _run_ids(self) -> list[str]:
         return newest_first(name[:-5] for name in list_files(self.runs_dir, ".json") if is_ulid(name[:-5]))
 
     def latest_run(self) -> tuple[Path | None, list[str]]:
-        """The newest record, and a line for each file that has the name of a later one but is passed over."""
+        """The newest record, and a line for each file with a later name that is left out."""
         path = next(iter(self.runs()), None)
         notes = []
         for name in sorted(list_names(self.runs_dir)):
@@ -224,20 +223,20 @@ class Workspace:
             hint = "run ids are the file names in .mcptest/runs, without `.json`"
             raise RecordError(f'there is no run "{text}" here', hint=hint) from None
         except OSError as wrong:
-            told = wrong.strerror or str(wrong)
-            raise RecordError(f"cannot read {path}: {told}", reason=told) from wrong
+            reason = wrong.strerror or str(wrong)
+            raise RecordError(f"cannot read {path}: {reason}", reason=reason) from wrong
         except ValueError as wrong:
-            told = f"is not a run record: {wrong}"
-            raise RecordError(f"{path} {told}", reason=told) from wrong
+            reason = f"is not a run record: {wrong}"
+            raise RecordError(f"{path} {reason}", reason=reason) from wrong
         if not isinstance(record, dict):
-            told = "is not a run record: it is not a JSON object"
-            raise RecordError(f"{path} {told}", reason=told)
+            reason = "is not a run record: it is not a JSON object"
+            raise RecordError(f"{path} {reason}", reason=reason)
         return record
 
     def last_verdicts(self, suite_path: str) -> dict[str, str]:
-        """The last result of each test of the suite, by its id; from the newest 20 runs of the suite.
+        """The last verdict of each test of the suite by its id, from the newest 20 runs of the suite.
 
-        A run of a few tests does not make the others forgotten. Skips decide nothing.
+        A test that was not in the last run keeps the verdict of an earlier one. Skips are ignored.
         """
         verdicts: dict[str, str] = {}
         for record in islice(self._runs_of(suite_path), _RUNS_REMEMBERED):
@@ -249,21 +248,21 @@ class Workspace:
     def recent_runs(self, suite_path: str, *, most_bytes: int | None = None) -> Iterator[dict[str, object]]:
         """The newest 20 records of the suite with this path (as `relative` gives it), the newest first.
 
-        They have at most `most_bytes` together; one that is larger by itself is passed by.
+        They have at most `most_bytes` together; a record that is larger by itself is skipped.
         """
         return islice(self._runs_of(suite_path, most_bytes), _RUNS_REMEMBERED)
 
     def last_run(self, suite_path: str) -> dict[str, object] | None:
-        """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are passed by."""
+        """The newest record of the suite with this path (as `relative` gives it), or None. Damaged records are skipped."""
         return next(self._runs_of(suite_path), None)
 
     def run_files_of(self, suite_path: str) -> Iterator[Path]:
-        """The records that name the suite at this path near their beginning, newest first: its runs, and few others."""
+        """The records whose heads name the suite at this path, newest first: its runs, and few others."""
         return (self._remembered or _RunIndex(self.runs_dir, self._run_ids())).files_of(suite_path)
 
     @contextlib.contextmanager
     def remembered_runs(self) -> Iterator[None]:
-        """List the saved runs once for all suites of a command: `run_files_of` knows no later ones meanwhile."""
+        """List the stored runs once for all suites of a command; meanwhile `run_files_of` finds no later ones."""
         self._remembered = _RunIndex(self.runs_dir, self._run_ids())
         try:
             yield
@@ -271,7 +270,7 @@ class Workspace:
             self._remembered = None
 
     def _runs_of(self, suite_path: str, most_bytes: int | None = None) -> Iterator[JsonDict]:
-        """The records of the suite, newest first; together of `most_bytes`. Damaged records are passed by."""
+        """The records of the suite, newest first, of at most `most_bytes` together. Damaged records are skipped."""
         left = most_bytes
         for path in self.run_files_of(suite_path):
             with contextlib.suppress(RecordError, OSError):
@@ -290,10 +289,10 @@ class Workspace:
                     yield record
 
     def prune_runs(self) -> None:
-        """Delete the oldest runs, and what killed processes left: temporary files, outputs without a record.
+        """Delete the oldest runs, and what killed processes left: temporary files, and large outputs without a record.
 
-        No link is followed, here or in what is deleted: a repository can hold links to anywhere. Nothing is deleted twice
-        in haste: another process may be at it too, or may not have written its record yet.
+        No link is followed, here or in what is deleted: a repository can hold links to anywhere. Recent leftovers stay, because
+        another process may not have written its record yet. Errors are ignored: another process may delete the same files.
         """
         with contextlib.suppress(OSError), open_directory(self.runs_dir) as runs:
             self._prune_in(runs, list_names(self.runs_dir))
@@ -313,7 +312,10 @@ class Workspace:
                         _delete(name, runs)
 
     def _is_dead(self, run_id: str, runs: int, now: float) -> bool:
-        """Whether no process of this machine holds a run's large outputs, and none of another says that it goes on."""
+        """Whether a run whose folder no process of this machine locks is not listed as active either.
+
+        Raises: OSError when the folder is locked.
+        """
         if not is_ulid(run_id):
             return False
         directory = os.open(run_id, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=runs)
@@ -335,7 +337,7 @@ def _is_home(directory: Path) -> bool:
 
 
 class _RunIndex:
-    """Which records name a suite, newest first. Each is read once for all suites, and no further back than any needs."""
+    """Which records name a suite, newest first. Each is read once for all suites, and only when a suite needs it."""
 
     def __init__(self, runs_dir: Path, run_ids: Iterable[str]) -> None:
         self._unread = (runs_dir / f"{run_id}.json" for run_id in run_ids)
@@ -358,7 +360,7 @@ class _RunIndex:
 
 @lru_cache(maxsize=KEEP_RUNS)
 def _suite_paths(path: Path, *_state: int) -> frozenset[str]:
-    """Which paths the beginning of a record in this state names; one of them is that of its suite."""
+    """The paths that the head of a record names, one of which is that of its suite. Cached while `_state` is the same."""
     with open_file(path) as file:
         head = file.read(_HEAD_BYTES)
     at = head.find(b'"suite"')

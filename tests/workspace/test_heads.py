@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcptest_engine.workspace.json_beginnings import _at_once, _members, _one_by_one
+from mcptest_engine.workspace.json_beginnings import _members, _parse_at_once, _parse_one_by_one
 
 NAMES = st.sampled_from(["tests", "a", '"tests":', "{", ""])
 VALUES = st.recursive(
@@ -24,8 +24,8 @@ def test_the_quick_way_finds_what_the_slow_one_finds(
 ) -> None:
     """Also where the name stands further in, in a text, or the text ends too early: nothing, or the same."""
     text = json.dumps(value, separators=separators)[: cut or None]
-    slow = _one_by_one(text, "tests")
-    assert _at_once(text, "tests") in (None, slow)
+    slow = _parse_one_by_one(text, "tests")
+    assert _parse_at_once(text, "tests") in (None, slow)
     assert _members(text.encode(), "tests") == slow
 
 
@@ -33,5 +33,5 @@ def test_the_quick_way_finds_what_the_slow_one_finds(
     "text", ['{"a":1 "tests":[2]}', '{"a":{"b":1,"tests":[2]}}', '{"a":1,,"tests":[2]}', '{"a":"x,"tests":[2]}']
 )
 def test_what_is_torn_has_no_head(text: str) -> None:
-    assert _at_once(text, "tests") is None
-    assert _at_once('{"a":1,"tests":[', "tests") == {"a": 1}
+    assert _parse_at_once(text, "tests") is None
+    assert _parse_at_once('{"a":1,"tests":[', "tests") == {"a": 1}
