@@ -1,7 +1,7 @@
-"""`.mcptest/security.yml`: findings that a person accepted, each with a reason and a day on which that ends.
+"""`.mcptest/security.yml`: findings that a person accepted, each with a reason and the last day of the acceptance.
 
-Entries that a person writes name a rule and a tool; those that `mcptest security --write-baseline` writes have a fingerprint
-as well, so that another text at the same place is a finding again. After its last day an entry counts no more.
+Entries that a person writes name a rule and a tool. Those that `mcptest security --write-baseline` writes have a fingerprint as
+well, so that a changed text at the same place is a finding again. Expired entries are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEADER = "# Findings of `mcptest security` that people accepted, until they exp
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """One accepted finding. `server`, `where` and `fingerprint` stand for any when None; `span` is the entry's place."""
+    """One accepted finding. `server`, `where` and `fingerprint` match anything when None; `span` is the entry's place."""
 
     rule: str
     tool: str
@@ -45,7 +45,7 @@ class Acceptance:
     span: Span | None = None
 
     def covers(self, finding: Finding, server: str | None) -> bool:
-        """Whether it is about this finding, expired or not."""
+        """Whether the entry matches this finding, also when it has expired."""
         return (
             (self.rule, self.tool) == (finding.rule, finding.tool)
             and self.server in (None, server)
@@ -57,12 +57,12 @@ class Acceptance:
 def find_acceptance(
     accepted: Iterable[Acceptance], finding: Finding, server: str | None, *, today: dt.date
 ) -> Acceptance | None:
-    """The entry that covers a finding and has not expired."""
+    """The first entry that covers a finding and has not expired."""
     return next((one for one in accepted if one.expires >= today and one.covers(finding, server)), None)
 
 
 def read_acceptances(data: bytes) -> tuple[Acceptance, ...]:
-    """The entries of the file. Raises: SuiteError with every problem, each with line and column."""
+    """The entries of the file; none for an empty one. Raises: SuiteError with every problem, with line and column."""
     from mcptest_engine.suite.yaml import EMPTY, read_bytes
 
     try:
@@ -91,7 +91,7 @@ def read_acceptances(data: bytes) -> tuple[Acceptance, ...]:
 
 
 def dump_acceptances(accepted: Sequence[Acceptance]) -> str:
-    """The text of the file, entries in the order of tool, rule and place."""
+    """The text of the file, entries sorted by server, tool, rule and place."""
     from mcptest_engine.workspace.snapshots import dump_values
 
     entries = []

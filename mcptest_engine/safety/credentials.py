@@ -1,4 +1,4 @@
-"""Credentials inside of a text: SEC-008. Honest descriptions hold many a `sk-…` placeholder."""
+"""SEC-008: credentials in a text. Honest descriptions often contain placeholders such as `sk-…`, which do not count."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _ASSIGNED = re.compile(
 
 
 def find_credential(text: str, *, is_value_of: str | None = None) -> tuple[int, int] | None:
-    """Where a credential stands in `text`, the first one.
+    """The start and end of a credential in `text`; None when it has none.
 
-    `is_value_of` is the secret-looking name that the text is a value of.
+    `is_value_of` is the secret-looking name of the argument that the text is a value of.
     """
     if len(text) >= 12:
         for found in _KEY.finditer(text):
@@ -51,7 +51,7 @@ def find_credential(text: str, *, is_value_of: str | None = None) -> tuple[int, 
                 )
             ):
                 return found.span()
-        for start, end in _secrets(text):
+        for start, end in _find_secrets_by_window(text):
             value, before = text[start:end], text[max(0, start - 80) : start]
             if _PLACEHOLDER.search(value) or (
                 value.startswith("eyJ") and (_is_made_up(value) or _AS_EXAMPLE.search(before))
@@ -72,17 +72,17 @@ def find_credential(text: str, *, is_value_of: str | None = None) -> tuple[int, 
 
 
 def _is_made_up(token: str) -> bool:
-    """Whether the signature of a JSON Web Token says something in plain letters, as that of no real one does."""
+    """Whether the signature of a JSON Web Token decodes to readable ASCII, which that of a real one does not."""
     signature = token.rpartition(".")[2]
     try:
-        said = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+        decoded = base64.urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
     except (binascii.Error, ValueError):
         return False
-    return said.isascii() and said.decode("ascii").isprintable()
+    return decoded.isascii() and decoded.decode("ascii").isprintable()
 
 
-def _secrets(text: str) -> Iterator[tuple[int, int]]:
-    """What `find_secrets` finds, window by window: assignments without end would cost the square of the length."""
+def _find_secrets_by_window(text: str) -> Iterator[tuple[int, int]]:
+    """The results of `find_secrets` window by window: on endless assignments it takes time quadratic in the length."""
     for at in range(0, len(text), _WINDOW):
         window = text[max(0, at - _OVERLAP) : at + _WINDOW]
         offset = max(0, at - _OVERLAP)
@@ -90,7 +90,7 @@ def _secrets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_strong(value: str) -> bool:
-    """A made-up value rather than a word: long enough, and of several kinds of characters."""
+    """Whether a value looks generated rather than like a word: long enough, with several kinds of characters."""
     value = value.strip("\"'`.,;)")
     kinds = sum(any(map(kind, value)) for kind in (str.isdigit, str.isupper, str.islower))
     others = any(not character.isalnum() and character != "_" for character in value)

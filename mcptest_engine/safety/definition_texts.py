@@ -1,6 +1,6 @@
-"""Every text of a descriptor, with the place that it stands at: clients differ in what of it they show to a model.
+"""Every text of a descriptor, with its place, because clients differ in which texts they show to a model.
 
-The walk is bounded in depth and number: a server may send anything, even a schema without end.
+Depth and number of values are bounded: a server may send anything, even a schema without end.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ from mcptest_engine.core.values import dataclass
 
 MOST_DEPTH = 40
 MOST_NODES = 20_000
-LONGEST_KEYWORD = 24  # JSON Schema's and MCP's own keys are one word, and shorter
+LONGEST_KEYWORD = 24  # the keys of JSON Schema and MCP are shorter
 _VALUES = ("default", "const", "enum", "examples", "example", "enumNames", "enumDescriptions", "markdownDescription")
 _NAMED_SCHEMAS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text: `where` as in "inputSchema.properties.q.description". `names` are the argument names above it."""
+    """One text. `where` is its place, such as "inputSchema.properties.q.description".
+
+    `argument` is the innermost argument that it belongs to; `is_name` says that it is the name of an entry or an argument.
+    """
 
     where: str
     text: str
@@ -28,13 +31,13 @@ class Text:
 
 
 def tool_name(tool: Mapping[str, object]) -> str:
-    """The name that the server gave the tool, as text of whatever kind it is."""
+    """The tool's name; JSON where it is no text, and "(unnamed)" where it is missing."""
     name = tool.get("name")
     return name if isinstance(name, str) else "(unnamed)" if name is None else _as_text(name)
 
 
 def texts_of_tool(tool: Mapping[str, object]) -> Iterator[Text]:
-    """Every text of a tool: name, title, description, both schemas, then whatever else it holds, known to MCP or not."""
+    """Every text of a tool: name, title, description, both schemas, then all other members, also ones unknown to MCP."""
     yield from _prose(tool, ("name", "title", "description"))
     for member in ("inputSchema", "outputSchema"):
         if isinstance(tool.get(member), (Mapping, list)):
@@ -43,7 +46,7 @@ def texts_of_tool(tool: Mapping[str, object]) -> Iterator[Text]:
 
 
 def texts_of_entry(entry: Mapping[str, object]) -> Iterator[Text]:
-    """The same of a prompt, a resource or a resource template."""
+    """Every text of a prompt, a resource or a resource template."""
     yield from _prose(entry, ("name", "title", "description", "uri", "uriTemplate"))
     arguments = entry.get("arguments")
     for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
@@ -63,7 +66,7 @@ def _prose(entry: Mapping[str, object], members: tuple[str, ...]) -> Iterator[Te
 
 
 def _other_texts(entry: Mapping[str, object], seen: tuple[str, ...]) -> Iterator[Text]:
-    """The members that are not in `seen`, at any depth: keys that could hold words, and all texts."""
+    """The texts of the members that are not in `seen`, at any depth, and their keys where these could hold words."""
     for key, value in entry.items():
         if key not in seen:
             yield from _key_text(str(key), str(key), None)
@@ -71,6 +74,7 @@ def _other_texts(entry: Mapping[str, object], seen: tuple[str, ...]) -> Iterator
 
 
 def _key_text(key: str, where: str, argument: str | None) -> Iterator[Text]:
+    """A key that could hold words: JSON Schema's and MCP's own keys are short and only letters."""
     if not key.isalpha() or len(key) > LONGEST_KEYWORD:
         yield Text(where, key, argument=argument)
 

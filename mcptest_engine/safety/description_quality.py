@@ -1,7 +1,7 @@
 """How well tools describe themselves: six heuristics of 0 to 1 for each tool, findings DESC-001 to DESC-009, and a gate.
 
-Static: it reads what a server listed, and neither calls a tool nor asks a model. The surprising thing is that it judges form
-alone: a well-formed lie scores well, and `poisoning` is what looks for harm.
+Static: it reads what a server listed, and neither calls a tool nor asks a model. Only the form is judged: a well-formed lie
+scores well, and `poisoning` looks for harm.
 See docs/explanation/safety.md.
 """
 
@@ -49,7 +49,7 @@ _PLACEHOLDER = re.compile(
 
 
 class Weight(StrEnum):
-    """A critical finding fails the default gate; a warning does not."""
+    """The severity of a finding: a critical one fails the default gate, a warning does not."""
 
     CRITICAL = "critical"
     WARNING = "warning"
@@ -57,7 +57,7 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DescriptionRule:
-    """One rule: its name, how grave its findings are, and what to do about one."""
+    """One rule: its id and name, the severity of its findings, and how to fix one."""
 
     id: str
     name: str
@@ -94,7 +94,7 @@ RULES: dict[str, DescriptionRule] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescriptionFinding:
-    """One rule that fired on a tool; `message` is a clause, which may hold names of the server's."""
+    """One rule that fired on a tool; `message` is a clause, which may contain names that the server sent."""
 
     tool: str
     rule: str
@@ -119,7 +119,7 @@ class DescriptionFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolQuality:
-    """What one tool scored by each heuristic, in the order of `HEURISTICS`, and what was found."""
+    """The scores of one tool by heuristic, in the order of `HEURISTICS`, and its findings."""
 
     tool: str
     scores: Mapping[str, float]
@@ -127,17 +127,17 @@ class ToolQuality:
 
     @property
     def score(self) -> float:
-        """The mean of the six."""
+        """The mean of the six scores."""
         return round(sum(self.scores.values()) / len(HEURISTICS), 3)
 
     def to_json(self) -> JsonDict:
-        """The assessment as JSON: {name, score, heuristics}."""
+        """{name, score, heuristics}."""
         return {"name": self.tool, "score": self.score, "heuristics": dict(self.scores)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The least that a catalog has to reach."""
+    """What a catalog has to meet: the least score of a tool, the least mean, and the most critical findings."""
 
     min_score: float = 0.5
     mean_score: float = 0.7
@@ -149,13 +149,13 @@ DEFAULT_GATE = Gate()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """A whole catalog, tools in the server's order. Without tools there is nothing to judge, and every gate is met."""
+    """The quality of a catalog, tools in the server's order. A catalog without tools meets every gate."""
 
     tools: tuple[ToolQuality, ...]
 
     @property
     def min_score(self) -> float:
-        """That of the worst tool; 1 without tools."""
+        """The score of the worst tool; 1 without tools."""
         return min((tool.score for tool in self.tools), default=1.0)
 
     @property
@@ -165,15 +165,15 @@ class Quality:
 
     @property
     def findings(self) -> tuple[DescriptionFinding, ...]:
-        """All of them, tool by tool."""
+        """All findings, tool by tool."""
         return tuple(found for tool in self.tools for found in tool.findings)
 
     def count(self, severity: Weight) -> int:
-        """How many findings are so grave."""
+        """How many findings have this severity."""
         return sum(found.severity is severity for found in self.findings)
 
     def misses(self, gate: Gate = DEFAULT_GATE) -> tuple[str, ...]:
-        """What the gate asks for and is not so, such as "min_score 0.31 < 0.50 (`x`)"."""
+        """The conditions of the gate that are not met, such as "min_score 0.31 < 0.50 (`x`)"."""
         missed = []
         if self.min_score < gate.min_score:
             worst = min(self.tools, key=lambda tool: tool.score).tool
@@ -243,7 +243,7 @@ def _purpose(tool: Mapping[str, object], text: str, words: int) -> float:
 
 
 def _behaviour(tool: Mapping[str, object], text: str) -> float:
-    """Half for words that say what comes back or changes, half for saying it so that a program can read it."""
+    """Half for words about results or effects, half for an output schema or boolean hints, which programs can read."""
     hints = tool.get("annotations")
     is_declared = isinstance(tool.get("outputSchema"), Mapping) or (
         isinstance(hints, Mapping)
@@ -254,12 +254,12 @@ def _behaviour(tool: Mapping[str, object], text: str) -> float:
 
 
 def _concision(text: str) -> float:
-    """Less below 20 characters, and from 2,000 on down to nothing at 6,000; sentences that come again count against it."""
+    """1, but less below 20 characters, from 2,000 down to 0 at 6,000, and for repeated sentences."""
     length = len(text)
     if length < SHORTEST:
         return length / SHORTEST
-    told = [sentence.strip().casefold() for sentence in re.split(r"[.!?\n]+", text) if len(sentence.strip()) > SHORTEST]
-    repeated = 1 - len(set(told)) / len(told) if told else 0.0
+    parts = [part.strip().casefold() for part in re.split(r"[.!?\n]+", text) if len(part.strip()) > SHORTEST]
+    repeated = 1 - len(set(parts)) / len(parts) if parts else 0.0
     excess = max(0, length - LONGEST) / (2 * LONGEST)
     return max(0.0, 1 - repeated - excess)
 
@@ -270,8 +270,8 @@ def _findings(
     text = _description_of(tool)
     words = _count_words(text)
     if not text:
-        told = "it has no description" if tool.get("description") in (None, "") else "its description is not a text"
-        yield "DESC-002", told
+        message = "it has no description" if tool.get("description") in (None, "") else "its description is not a text"
+        yield "DESC-002", message
     elif _PLACEHOLDER.search(text):
         yield "DESC-009", "its description is a placeholder"
     elif words < 2:
@@ -297,14 +297,14 @@ def _findings(
 
 
 def _parameters(tool: Mapping[str, object], text: str) -> tuple[Sequence[str], frozenset[str]]:
-    """The top-level parameters, and which of them are described, in the schema or by name in the text."""
+    """The top-level parameters, and those of them that are described: in the schema, or by name in the text."""
     schema = tool.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping):
         return (), frozenset()
-    words = f" {_spoken(text)} "
+    words = f" {_join_words(text)} "
     described = frozenset(
-        name for name, told in properties.items() if _is_described(told) or _speaks_of(words, str(name))
+        name for name, parameter in properties.items() if _is_described(parameter) or _names_parameter(words, str(name))
     )
     return tuple(properties), described
 
@@ -313,27 +313,27 @@ def _is_described(schema: object) -> bool:
     if not isinstance(schema, Mapping):
         return False
     return any(
-        isinstance(told := schema.get(key), str) and bool(told.strip()) for key in ("description", "title")
+        isinstance(text := schema.get(key), str) and bool(text.strip()) for key in ("description", "title")
     ) or any(key in schema for key in ("enum", "const"))
 
 
-def _speaks_of(words: str, name: str) -> bool:
-    """Whether the words of a text, each between spaces, speak of the parameter: `user_id`, userId or "user IDs"."""
-    spoken = {_spoken(name), _spoken(" ".join(_NAME_WORD.findall(name)))}
+def _names_parameter(words: str, name: str) -> bool:
+    """Whether a text names the parameter: `user_id`, userId or "user IDs". `words` is its text after `_join_words`."""
+    spoken = {_join_words(name), _join_words(" ".join(_NAME_WORD.findall(name)))}
     return any(part and (f" {part} " in words or f" {part}s " in words) for part in spoken)
 
 
-def _spoken(text: str) -> str:
+def _join_words(text: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def _repeats(tool: Mapping[str, object], text: str) -> bool:
-    """Whether every telling word of the description stands in the name: "Get user" of `get_user`."""
+    """Whether the description has no word, besides filling ones, that the name lacks: "Get user" of `get_user`."""
     name = [part.casefold() for part in _NAME_WORD.findall(tool_name(tool))]
-    told = [word.casefold() for word in _WORD.findall(text) if word.casefold() not in _FILLING]
-    if not told:
+    words = [word.casefold() for word in _WORD.findall(text) if word.casefold() not in _FILLING]
+    if not words:
         return False
-    return "".join(told) == "".join(name) or set(map(_stem, told)) <= set(map(_stem, name))
+    return "".join(words) == "".join(name) or set(map(_stem, words)) <= set(map(_stem, name))
 
 
 def _stem(word: str) -> str:
@@ -344,11 +344,11 @@ def _stem(word: str) -> str:
 
 
 def _count_words(text: str) -> int:
-    """Words; a script that writes none has about one for two characters."""
+    """The number of words; in scripts without spaces two characters count as one word."""
     ideographs = len(_IDEOGRAPH.findall(text))
     return len(_WORD.findall(_IDEOGRAPH.sub(" ", text))) + (ideographs + 1) // 2
 
 
 def _description_of(tool: Mapping[str, object]) -> str:
-    told = tool.get("description")
-    return told[:_MOST_READ].strip() if isinstance(told, str) else ""
+    text = tool.get("description")
+    return text[:_MOST_READ].strip() if isinstance(text, str) else ""

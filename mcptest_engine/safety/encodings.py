@@ -1,7 +1,7 @@
-"""Encoded text inside of a text, decoded: base64, base32, hex, escapes, percent, HTML entities, rot13, reversed.
+"""Encoded text inside a text, decoded: base64, base32, hex, escapes, percent, HTML entities, rot13, reversed.
 
-What is decoded is judged like any other text. The surprising thing is how many honest descriptions hold a hash, a cursor or a
-picture: a run that decodes to nothing readable has to be long to count, and no hash, UUID, path or picture.
+The decoded text is judged like any other. Many honest descriptions hold a hash, a cursor or a picture: a run that decodes to
+nothing readable counts only when it is long, and no hash, UUID, path or picture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST_DECODED = 4096
 MOST_RUNS = 32  # of one text
 _SHORTEST_RUN = 16
-_SUSPICIOUS_RUN = 28  # a shorter run is decoded, and is no finding by itself
+_SUSPICIOUS_RUN = 28  # a shorter run is decoded, but is no finding in itself
 _LONG_BLOB = 80
 _HASHES = frozenset((32, 40, 48, 56, 64, 96, 128))
 
@@ -50,13 +50,13 @@ _ROT13_WORDS = re.compile(
 _REVERSED_WORDS = re.compile(
     r"\b(?:eht|dna|uoy|ruoy|siht|htiw|lla|ton|esu|loot|morf|dnes|daer|elif|resu|snoitcurtsni)\b", re.IGNORECASE
 )
-_FEWEST_TELLING = 3
+_FEWEST_MIRRORED_WORDS = 3
 
 
 class Encoded(NamedTuple):
-    """A run of a text: what it is written in, and what it says; `text` is empty when nothing readable came out.
+    """An encoded run of a text: its encoding, and the decoded `text`, which is empty when nothing readable came out.
 
-    `suspicious` says whether its being there is a finding by itself.
+    `suspicious` says whether the run is a finding in itself.
     """
 
     start: int
@@ -67,15 +67,15 @@ class Encoded(NamedTuple):
 
 
 def encoded_texts(text: str) -> Iterator[Encoded]:
-    """The encoded runs of `text` by kind, at most `MOST_RUNS` of each."""
+    """Find the encoded runs of `text`, kind by kind, at most `MOST_RUNS` of each kind."""
     if len(text) < _SHORTEST_RUN:
         return
     if _MAYBE.search(text):
-        yield from _escaped(text)
+        yield from _escaped_runs(text)
     if max(map(len, text.split()), default=0) >= _SHORTEST_RUN:
-        yield from _runs(text)
+        yield from _encoded_runs(text)
     for encoding, words, decode in _MIRRORED:
-        if len({found.lower() for found in islice(words.findall(text), 64)}) >= _FEWEST_TELLING:
+        if len({found.lower() for found in islice(words.findall(text), 64)}) >= _FEWEST_MIRRORED_WORDS:
             yield Encoded(0, len(text), encoding, decode(text), suspicious=True)
 
 
@@ -93,14 +93,14 @@ _MIRRORED: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
 )
 
 
-def _escaped(text: str) -> Iterator[Encoded]:
+def _escaped_runs(text: str) -> Iterator[Encoded]:
     for encoding, pattern, decode, many in _ESCAPES:
         for found in islice(pattern.finditer(text), MOST_RUNS):
             if _MEDIA.search(text, max(0, found.start() - 100), found.start()) is None:
-                said = decode(found[0][: 8 * LONGEST_DECODED])
-                if said:
+                decoded = decode(found[0][: 8 * LONGEST_DECODED])
+                if decoded:
                     yield Encoded(
-                        *found.span(), encoding, said, suspicious=bool(many.search(found[0])) and said.isascii()
+                        *found.span(), encoding, decoded, suspicious=bool(many.search(found[0])) and decoded.isascii()
                     )
 
 
@@ -136,32 +136,32 @@ _ESCAPES: tuple[tuple[str, re.Pattern[str], Callable[[str], str], re.Pattern[str
 )
 
 
-def _runs(text: str) -> Iterator[Encoded]:
+def _encoded_runs(text: str) -> Iterator[Encoded]:
     for found in islice(_RUN.finditer(text), MOST_RUNS):
         if _MEDIA.search(text, max(0, found.start() - 100), found.start()) is None:
-            encoding, said = _read_run(found[0])
-            blob = not said and _is_blob(found[0])
-            if said or blob:
-                yield Encoded(*found.span(), encoding, said, suspicious=blob or len(found[0]) >= _SUSPICIOUS_RUN)
+            encoding, decoded = _decode_run(found[0])
+            blob = not decoded and _is_blob(found[0])
+            if decoded or blob:
+                yield Encoded(*found.span(), encoding, decoded, suspicious=blob or len(found[0]) >= _SUSPICIOUS_RUN)
     for found in islice(_BROKEN_RUN.finditer(text), MOST_RUNS):
-        encoding, said = _read_run(re.sub(r"[\s\"'+\\]+", "", found[0]))
-        if said:
-            yield Encoded(*found.span(), encoding, said, suspicious=True)
+        encoding, decoded = _decode_run(re.sub(r"[\s\"'+\\]+", "", found[0]))
+        if decoded:
+            yield Encoded(*found.span(), encoding, decoded, suspicious=True)
 
 
-def _read_run(run: str) -> tuple[str, str]:
-    """The encoding of a run without blanks, and what it says, if anything."""
+def _decode_run(run: str) -> tuple[str, str]:
+    """The encoding of a run without blanks, and its decoded text, which is empty when it is not readable."""
     if _HEX.fullmatch(run):
-        return "hex", _prose(_from_hex(run.removeprefix("0x")))
+        return "hex", _readable_text(_from_hex(run.removeprefix("0x")))
     if _BASE32.fullmatch(run):
-        said = _prose(_from_base32(run))
-        if said:
-            return "base32", said
-    return "base64", _prose(_from_base64(run))
+        decoded = _readable_text(_from_base32(run))
+        if decoded:
+            return "base32", decoded
+    return "base64", _readable_text(_from_base64(run))
 
 
 def _is_blob(run: str) -> bool:
-    """A long run that says nothing: no hash, no path, no identifier."""
+    """Whether a run that decodes to nothing readable is long, and no hash, path or identifier."""
     digits = run.removeprefix("0x")
     if len(digits) < _LONG_BLOB:
         return False
@@ -194,11 +194,11 @@ def _is_readable(data: bytes) -> bool:
     return bool(data) and sum(32 <= byte < 127 or byte in b"\r\n\t" for byte in data) >= 0.85 * len(data)
 
 
-def _prose(data: bytes) -> str:
-    """`data` as text when it is at least three words, and hardly anything but readable text; else "".
+def _readable_text(data: bytes) -> str:
+    """`data` as text when it has at least three words and hardly anything unreadable; else "".
 
-    Text in other scripts counts when it is valid UTF-8 and mostly letters. What is encoded once more is decoded once more by
-    whoever judges it, so a readable run without blanks counts as well.
+    Other scripts count when they are valid UTF-8 or UTF-16 and mostly letters. A readable run without blanks counts as well: it
+    may be encoded once more, and `poisoning` then decodes it again.
     """
     if _is_readable(data):
         text = data.decode("ascii", "replace")
@@ -220,7 +220,7 @@ def _prose(data: bytes) -> str:
 
 
 def _is_random(run: str) -> bool:
-    """Digits, capitals and small letters all through, and no words put together as in a path or an identifier."""
+    """Whether digits, capitals and small letters alternate all through, unlike in a path or an identifier of words."""
     kinds = [sum(map(kind, run)) for kind in (str.isdigit, str.isupper, str.islower)]
     changes = sum(a.isupper() != b.isupper() or a.isdigit() != b.isdigit() for a, b in pairwise(run))
     return min(kinds) >= len(run) * 0.04 and changes > 0.35 * len(run)

@@ -1,6 +1,6 @@
-"""What may be done with a tool of a class, and how many calls are left: asked by whatever calls a tool on its own account.
+"""Whether a tool of a class may be called, and how many calls are left: for whatever chooses by itself which tools to call.
 
-A call that a suite or a person named is nobody's own account and asks nothing here. Pure but for the budget's lock.
+Calls that a suite or a person named are not checked here. Pure but for the budget's lock.
 See docs/explanation/safety.md.
 """
 
@@ -16,7 +16,7 @@ from mcptest_engine.safety.tool_classes import ToolClass
 
 
 class Decision(StrEnum):
-    """What may be done with a tool. `EXECUTE_ONCE`: one call in the whole run, never a second one to compare with."""
+    """What may be done with a tool. `EXECUTE_ONCE`: one call in the whole run, so no second one to compare it with."""
 
     EXECUTE = "execute"
     EXECUTE_ONCE = "execute_once"
@@ -25,23 +25,23 @@ class Decision(StrEnum):
 
 
 class Purpose(StrEnum):
-    """Why a tool is wanted: `GENERATE` can write a test down and leave it at that, `CALL` needs a live answer."""
+    """Why a tool is needed: `GENERATE` can write a test without a call, `CALL` needs a live answer."""
 
     GENERATE = "generate"
     CALL = "call"
 
 
 REVIEW_FIRST = "review before first run"
-"""How the comment and the `skip:` of a generated test of a destructive tool begin."""
+"""The beginning of the comment and of the `skip:` of a generated test of a destructive tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPolicy:
-    """The knobs. `max_calls` None is without limit; the delay is kept between calls over HTTP only.
+    """The settings. `max_calls` None is without limit; the delay between calls applies to HTTP only.
 
     `declared_only` is for commands that take many tools at once: of the tools that nobody named, only those that declare
-    `readOnlyHint: true` are called, with `presumed` also those that are presumed read-only. `allowed` are named ones.
-    `as_arguments`: whoever calls has the arguments of a tool of the MCP server, not the flags of the command line.
+    `readOnlyHint: true` are called, with `presumed` also those that are presumed read-only. `allowed` are the named ones.
+    `as_arguments` makes `how_to_allow` name arguments of an MCP tool in place of flags of the command line.
     """
 
     execute_destructive: bool = False
@@ -54,7 +54,7 @@ class ExecutionPolicy:
     as_arguments: bool = False
 
     def decide(self, tool_class: ToolClass, purpose: Purpose) -> Decision:
-        """What may be done with a tool of this class that a person named."""
+        """The decision on a tool of this class that a person named."""
         match tool_class:
             case ToolClass.READ_ONLY | ToolClass.READ_ONLY_PRESUMED:
                 return Decision.EXECUTE
@@ -66,17 +66,17 @@ class ExecutionPolicy:
                 return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
 
     def decide_tool(self, name: str, tool_class: ToolClass, purpose: Purpose) -> Decision:
-        """What may be done with the tool `name`."""
+        """The decision on the tool `name`, whether or not a person named it."""
         if self.declared_only and tool_class is not ToolClass.READ_ONLY and not self.is_allowed(name, tool_class):
             return Decision.GENERATE_ONLY if purpose is Purpose.GENERATE else Decision.REFUSE
         return self.decide(tool_class, purpose)
 
     def is_allowed(self, name: str, tool_class: ToolClass | None) -> bool:
-        """Whether a person said that the tool may be called: by its name, or with all that are presumed read-only."""
+        """Whether a person allowed the tool: by its name, or with all tools that are presumed read-only."""
         return name in self.allowed or (self.presumed and tool_class is ToolClass.READ_ONLY_PRESUMED)
 
     def how_to_allow(self, name: str, tool_class: ToolClass) -> str:
-        """How a person allows a tool that is not called."""
+        """The hint that says how to allow a tool that is not called."""
         verb, allow, presumed, destructive = "use", f"--allow {name}", "--presumed", "--execute-destructive"
         if self.as_arguments:
             verb, allow = "set", f"`allow` to [{json.dumps(name, ensure_ascii=False)}]"
@@ -92,11 +92,11 @@ class ExecutionPolicy:
 
 DEFAULT_POLICY = ExecutionPolicy()
 MANY_TOOLS = ExecutionPolicy(declared_only=True)
-"""For a command that takes many tools at once, where nobody has allowed more."""
+"""The policy of a command that takes many tools at once, unless a person allows more."""
 
 
 class CallBudget:
-    """How many calls may still be made. Safe to share between threads: of `limit` acquisitions exactly `limit` succeed."""
+    """How many calls may still be made. Thread-safe: of any number of acquisitions exactly `limit` succeed."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
@@ -109,7 +109,7 @@ class CallBudget:
         return self._made
 
     def acquire(self) -> None:
-        """Take one call. Raises: BudgetExhausted when none is left."""
+        """Count one call. Raises: BudgetExhausted when none is left."""
         with self._lock:
             if self.limit is not None and self._made >= self.limit:
                 raise BudgetExhausted(self.limit)

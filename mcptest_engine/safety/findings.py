@@ -1,6 +1,6 @@
-"""What a security rule says of a tool: a `Finding`, and the table of rules that there are.
+"""`Finding`, the result of a security rule on a tool, and the table of all rules.
 
-Findings and rules are plain values; who looks for them is `poisoning`, `tool_surface` and `schema_lint`.
+Findings and rules are plain values; `poisoning`, `tool_surface` and `schema_lint` look for findings.
 See docs/how-to/security-scan.md.
 """
 
@@ -26,7 +26,7 @@ LONGEST_NAME = 100
 
 
 class Level(StrEnum):
-    """How bad a finding is, worst first."""
+    """The severity of a finding, worst first."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -42,7 +42,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: what it is called, how bad its findings are, what they say, and what to do about one."""
+    """One rule: its id and name, the severity of its findings, their message with `{}` for the subject, and how to fix one."""
 
     id: str
     name: str
@@ -55,10 +55,10 @@ class Rule:
 class Finding:
     """One rule that fired at one place.
 
-    `tool` is the tool's name, or "prompt x", "resource x", "server instructions" for what is no tool. `where` is the place
-    in the descriptor, as in "description" or "inputSchema.properties.q.description". `summary` is one line of at most 160
-    characters, `excerpt` has at most 60, and `full_excerpt` at most 2,000, all without control and invisible characters.
-    `digest` is of everything that the rule read there, as it was sent: what is shown is a part of that, without secrets.
+    `tool` is the tool's name, or "prompt x", "resource x" or "server instructions". `where` is the place in the descriptor,
+    such as "description" or "inputSchema.properties.q.description". `summary` is one line of at most 160 characters,
+    `excerpt` has at most 60, and `full_excerpt` at most 2,000, all without control and invisible characters. `digest` covers
+    the whole text that the rule read, as it was sent; the excerpts are parts of it without secrets.
     """
 
     rule: str
@@ -73,9 +73,9 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that stay the same while rule, tool, place and the whole text there do."""
-        told = "\0".join((self.rule, self.tool, self.where, self.digest or self.summary))
-        return _digest(told)[:16]
+        """16 hexadecimal digits that stay the same as long as rule, tool, place and the whole text there do."""
+        identity = "\0".join((self.rule, self.tool, self.where, self.digest or self.summary))
+        return _digest(identity)[:16]
 
 
 def warning_json(finding: Finding) -> JsonDict:
@@ -221,22 +221,22 @@ def finding(
     severity: Level | None = None,
     digest_of: str = "",
 ) -> Finding:
-    """A finding in the rule's own words; `subject` fills its blank. `severity` is the rule's unless it is given.
+    """A finding with the rule's message, in which `subject` fills the blank. `severity` overrides the rule's.
 
-    `digest_of` is what the rule read there.
+    `digest_of` is the text that the rule read.
     """
     rule = RULES[rule_id]
-    said = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_SUBJECT))}"
+    summary = f"{rule.name}: {rule.says.format(_clip(visible(subject), LONGEST_SUBJECT))}"
     whole = " ".join(visible(full_excerpt or excerpt).split())
     quoted = _clip(" ".join(visible(excerpt).split()), LONGEST_EXCERPT)
     if quoted:
-        said += f' (excerpt: "{_clip(quoted, LONGEST_SUMMARY - len(said) - 14)}")'
+        summary += f' (excerpt: "{_clip(quoted, LONGEST_SUMMARY - len(summary) - 14)}")'
     return Finding(
         rule=rule.id,
         name=rule.name,
         severity=severity or rule.severity,
         tool=_clip(visible(tool), LONGEST_NAME),
-        summary=_clip(said, LONGEST_SUMMARY),
+        summary=_clip(summary, LONGEST_SUMMARY),
         where=_clip(visible(where), 200),
         excerpt=quoted,
         full_excerpt=_clip(whole, LONGEST_FULL_EXCERPT),
@@ -245,7 +245,7 @@ def finding(
 
 
 def worst_of_each_rule(found: Iterable[Finding]) -> list[Finding]:
-    """Of each rule that fired on a tool, the first finding of the worst severity."""
+    """For each tool and rule, the first finding of the worst severity."""
     worst: dict[tuple[str, str], Finding] = {}
     for one in found:
         before = worst.get((one.tool, one.rule))

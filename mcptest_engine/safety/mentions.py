@@ -1,9 +1,8 @@
 # ruff: noqa: E501, RUF001 - a pattern is one line, so that it can be read as one
 """What a description only mentions: orders in untrusted content that are not to be followed, and attacks that a tool works against.
 
-A mention is cut out before the rules read the text, and the rest is judged as it stands. The surprising thing is how narrow each
-pattern is: whoever hides an order would like it to pass for a mention, so a quotation that is not introduced, and a warning that
-speaks of the user's or the system's own words, are none.
+Mentions are cut out, and the rules read the rest. Each pattern is narrow, because whoever hides an order would disguise it as a
+mention: a quotation that is not introduced, and a warning about the user's or the system's own words, do not count.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def is_about_attacks(*texts: str) -> bool:
 
 
 def without_mentions(text: str, *, about_attacks: bool) -> str:
-    """The text with an ellipsis in the place of each mention; `about_attacks` says whether the tool works against attacks."""
+    """The text with each mention replaced by `…`; `about_attacks` says whether the tool works against attacks."""
     if len(text) > _LONGEST:
         return text
     if about_attacks:
@@ -102,5 +101,5 @@ def _cut(found: re.Match[str]) -> str:
 
 
 def _cut_warning(found: re.Match[str]) -> str:
-    """A warning that says where something is to be sent is none."""
+    """The replacement of a warning; one that names a place to send something to stays."""
     return found[0] if _SENDS.search(found[0]) else "…"

@@ -1,8 +1,8 @@
-"""A text as a model would understand it: what hides its words from a reader, or from a rule, taken away.
+"""Normalize a text to what a model would understand: undo what hides its words from a reader or from a rule.
 
-Invisible characters go, look-alike letters of other alphabets and digits put for letters become the letters they stand for,
-and words spelled out letter by letter are joined. The surprising thing is that only a word that mixes alphabets is
-translated: Russian stays Russian.
+Invisible characters are removed, look-alike letters of other alphabets and digits in place of letters become the letters they
+stand for, and words spelled out letter by letter are joined. A word is translated only when the result is all Latin, so that
+Russian stays Russian.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _CONTROLS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"
 _HIDDEN = re.compile(f"[{_SHOWN_AS_NOTHING}{_CONTROLS}\ud800-\udfff]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 
-# What is hidden and yet belongs: joiners and marks inside of scripts that need them, one selector behind a symbol, the
+# Hidden characters that are legitimate: joiners and marks inside of scripts that need them, one selector behind a symbol, the
 # tags of a flag, a byte order mark at the very start.
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,8}\U000e007f")
 _SELECTED = re.compile(
     r"(?<=[^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f])[\ufe00-\ufe0f\U000e0100-\U000e01ef](?![\ufe00-\ufe0f\U000e0100-\U000e01ef])"
 )
-# Joiners shape Arabic and Indic scripts and emoji; between other letters, or in a row, they only hide.
+# Joiners shape Arabic and Indic scripts and emoji; between other letters, or in a row, they only hide text.
 _NEEDS_JOINERS = "[^\x00-\u058f\u200b-\u200f\u2060-\u206f\u3000-\u9fff\uac00-\ud7af\ufeff]"
 _JOINED = f"(?<={_NEEDS_JOINERS})[\u200c\u200d](?={_NEEDS_JOINERS})"  # slow to compile, and seldom needed
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -51,7 +51,7 @@ _LETTER_NAME = re.compile(r"LATIN (SMALL |CAPITAL |)LETTER (?:[A-Z]+ )*([A-Z])(?
 _LEET_WORD = re.compile(
     r"(?<![\w@$])(?=[\w@$!|]{0,30}[A-Za-z])(?=[\w@$!|]{0,30}[013457@$!|])[A-Za-z0-9@$!|]{3,30}(?![\w@$])"
 )
-# Quick looks for what may be one of these: no digit for a letter, or no two letters on their own, and nothing is.
+# Quick checks: without a digit before a letter, or without two single letters, the slower patterns match nothing.
 _MAYBE_LEET = re.compile(r"[013457@$!|][A-Za-z]")
 _MAYBE_SPELLED = re.compile(r"[ .\-_*|/,][A-Za-z0-9][ .\-_*|/,]{1,3}[A-Za-z0-9][ .\-_*|/,]")
 _LEET = str.maketrans("013457@$!|", "oieastasil")
@@ -64,7 +64,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-fA-F]{1,6}|[A-Za-z]{2,8});")
 
 
 def first_hidden(text: str) -> int | None:
-    """The index of the first character that a reader cannot see and that no script or emoji there needs."""
+    """The index of the first character that is invisible and that no script or emoji there needs; None without one."""
     if text.isascii() and text.isprintable():
         return None
     if _HIDDEN.search(text) is None:
@@ -88,7 +88,7 @@ def visible(text: str) -> str:
 def latin_name(name: str) -> str:
     """A tool's name as it looks: no invisible characters, marks or full-width forms, look-alike letters as Latin ones.
 
-    A letter that Unicode calls a Latin one with something to it (`ɗ` is "D WITH HOOK", `ɘ` "REVERSED E") is read as that one.
+    A letter whose Unicode name is a Latin letter with an addition (`ɗ` is "D WITH HOOK", `ɘ` "REVERSED E") becomes that one.
     """
     if name.isascii():
         return name
@@ -97,7 +97,7 @@ def latin_name(name: str) -> str:
 
 
 def _base_letter(found: re.Match[str]) -> str:
-    """The letter of the alphabet in a Latin letter's name; any other character as it is."""
+    """The letter in the Unicode name of a Latin letter; any other character unchanged."""
     named = _LETTER_NAME.fullmatch(unicodedata.name(found[0], ""))
     if named is None:
         return found[0]
@@ -105,7 +105,7 @@ def _base_letter(found: re.Match[str]) -> str:
 
 
 def plain_views(text: str) -> tuple[str, ...]:
-    """The plain form of `text`, its case kept, and where digits, spacing or a name in one piece disguise words further ones."""
+    """The plain form of `text`, its case kept, and further forms where digits, spacing or one long name disguise words."""
     plain = _plain(text)
     views = [plain]
     if _MAYBE_LEET.search(plain):
@@ -149,13 +149,13 @@ def _one_blank(found: re.Match[str]) -> str:
 
 
 def _read_as_latin(found: re.Match[str]) -> str:
-    """A word as Latin when it mixes alphabets, or when every letter of it could be Latin."""
+    """A word in Latin letters when each of its letters is or looks like one; any other word unchanged."""
     word = found[0].translate(_LOOKS_LIKE)
     return word if word.isascii() else found[0]
 
 
 def _joined_letters(found: re.Match[str]) -> str:
-    """`i g n o r e  a l l` as `ignore all`: the rarer, or wider, separators part the words."""
+    """`i g n o r e  a l l` as `ignore all`: the most frequent separator is dropped, any other becomes a blank."""
     spelled = found[0]
     separators = re.findall(r"[ .\-_*|/,]{1,3}", spelled)
     usual = max(set(separators), key=separators.count)

@@ -1,7 +1,7 @@
-"""A catalog that somebody saved, in any of the shapes that tools write: as the surfaces of one server or of several.
+"""Read a saved catalog, in any of the shapes that tools write, as the surfaces of one server or of several.
 
-Taken are a JSON-RPC response to `tools/list`, its result, a bare list of tools, what `mcptest tools --format json` prints, and
-a snapshot with `servers`. Files are read by the caller.
+Accepted are a JSON-RPC response to `tools/list`, its result, a bare list of tools, the output of `mcptest tools --format json`,
+and a snapshot with `servers`. Files are read by the caller.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _LISTS = {"tools": "tools", "prompts": "prompts", "resources": "resources", "res
 
 
 def surfaces_in(document: object, *, file: str) -> dict[str | None, Surface]:
-    """Each server's surface by its name; None stands for the only one of a file that names none.
+    """Each server's surface by its name; the name is None in a document that names no server.
 
-    Raises: UsageError for anything that is no catalog; `file` is what its message calls the document.
+    Raises: UsageError for anything that is no catalog; `file` is the document's name in the message.
     """
     if isinstance(document, Mapping) and "servers" in document:
         return {name: _surface(held, f"{file}: server `{name}`") for name, held in _servers(document["servers"], file)}
@@ -26,7 +26,7 @@ def surfaces_in(document: object, *, file: str) -> dict[str | None, Surface]:
 
 
 def sections_in(document: object) -> frozenset[str]:
-    """Which lists a catalog holds, by their names in the protocol, and "instructions"; of the others it says nothing."""
+    """The protocol's names of the lists that a catalog holds, and "instructions"; a missing list is unknown, not empty."""
     if isinstance(document, list):
         return frozenset({"tools"})
     if not isinstance(document, Mapping):

@@ -1,8 +1,8 @@
-"""What makes an input schema weak: the rules SCH-001 to SCH-007.
+"""Weak input schemas: the rules SCH-001 to SCH-007.
 
-One finding for each tool and rule, at the first place and with the number of places. The surprising thing is what counts as a
-type: an `enum`, `const`, `$ref` or a combination of schemas tells a model as much as `type` does. None is above medium: these
-schemas are weak, not dangerous, and a property that takes any JSON value is valid.
+One finding for each tool and rule, at the first place, with the number of places. An `enum`, `const`, `$ref` or combination of
+schemas counts as a type, because it tells a model as much as `type` does. No rule is above medium: these schemas are weak, not
+dangerous, and a property that takes any JSON value is valid.
 Source: MCP 2025-11-25, schema, Tool (SCH-005).
 """
 
@@ -44,13 +44,13 @@ def lint_tool(tool: Mapping[str, object]) -> list[Finding]:
 
 
 def lint_names(tools: Iterable[Mapping[str, object]]) -> list[Finding]:
-    """The tools that are listed more than once: a finding for each name."""
+    """SCH-006: a finding for each name that is listed more than once."""
     counts = Counter(tool_name(tool) for tool in tools if isinstance(tool.get("name"), str))
     return [finding("SCH-006", name, "name", subject=f"`{name[:40]}`") for name, count in counts.items() if count > 1]
 
 
 def _is_object_schema(schema: object) -> bool:
-    """Whether it can be one; one that is too deep to be looked at, or rests on a schema elsewhere, is believed."""
+    """Whether it is a valid schema of an object; one too deep to check, or with references elsewhere, is accepted."""
     from mcptest_engine.core.schemas import SchemaError, compile_schema, nested_deeper_than
 
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
@@ -63,14 +63,14 @@ def _is_object_schema(schema: object) -> bool:
     except SchemaError:
         pass
     try:
-        compile_schema(schema)  # which may be of an older draft
+        compile_schema(schema)  # `$schema` may name an older draft
     except SchemaError:
         return False
     return True
 
 
 def _remote_refs(schema: object, where: str) -> Iterator[str]:
-    """The places of each `$ref` that leads out of the schema."""
+    """The places of the `$ref`s that lead out of the schema."""
     nodes = list(_nodes(schema, where))
     own = {node["$id"] for node, _, _ in nodes if isinstance(node, Mapping) and isinstance(node.get("$id"), str)}
     for node, place, _ in nodes:
@@ -95,7 +95,7 @@ def _weak_places(schema: object) -> Iterator[tuple[str, str]]:
 
 
 def _nodes(schema: object, where: str) -> Iterator[tuple[object, str, bool]]:
-    """Every schema in it up to a bound, its place, and whether it is a property's."""
+    """Each schema in `schema`, up to a limit, with its place, and whether it is that of a property."""
     stack: list[tuple[object, str, bool]] = [(schema, where, False)]
     visited = 0
     while stack and visited < _MOST_NODES:

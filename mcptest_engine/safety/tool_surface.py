@@ -1,7 +1,7 @@
-"""Everything `mcptest security` says of a catalog: the poisoning rules, SEC-007, SEC-009, SEC-010 and the schema lint.
+"""All findings of `mcptest security` on a catalog: the poisoning rules, SEC-007, SEC-009, SEC-010 and the schema lint.
 
-A pure function of what a server listed; no tool is called. The surprising thing is SEC-007: only a name that the description
-declares as an argument ("Args:", ":param x:") counts, since a name in backticks is as often another tool's.
+A pure function of what a server listed; no tool is called. For SEC-007 only a name that the description declares as an argument
+("Args:", ":param x:") counts, since a name in backticks is as often another tool's.
 See docs/explanation/safety.md.
 """
 
@@ -47,7 +47,7 @@ _SPOKEN_OF = re.compile(r"\b[Tt]he [`'\"]([A-Za-z_]\w{0,60})[`'\"] (?:parameter|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """What one server shows a model; entries as it sent them."""
+    """What one server shows a model: its entries as it sent them, and its instructions."""
 
     tools: tuple[JsonMapping, ...] = ()
     prompts: tuple[JsonMapping, ...] = ()
@@ -57,19 +57,19 @@ class Surface:
 
     @property
     def entries(self) -> int:
-        """How many entries there are, the instructions not counted."""
+        """The number of entries; instructions do not count."""
         return len(self.tools) + len(self.prompts) + len(self.resources) + len(self.templates)
 
 
 def inspect(surface: Surface) -> tuple[Finding, ...]:
-    """Every finding, the worst first, then in the server's order: one for each rule and text of an entry."""
+    """All findings, the worst first, then in the server's order; a rule has one finding for each text of an entry."""
     judge = Judge(tool_name(tool) for tool in surface.tools)
     found: list[Finding] = []
     for tool in surface.tools:
         name = tool_name(tool)
         found += judge.findings(name, texts_of_tool(tool))
-        found += _docstring(name, tool)
-        found += _annotations(name, tool)
+        found += _docstring_findings(name, tool)
+        found += _annotation_findings(name, tool)
         found += lint_tool(tool)
     found += lint_names(surface.tools)
     for kind, entries in (
@@ -84,21 +84,21 @@ def inspect(surface: Surface) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda one: Level(one.severity).rank))
 
 
-def _docstring(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
+def _docstring_findings(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
     """SEC-007: arguments that the description declares and the schema lacks."""
     description = tool.get("description")
     if not isinstance(description, str) or not isinstance(tool.get("inputSchema"), Mapping):
         return
     known = {_bare(argument) for argument in argument_names(tool["inputSchema"])}
-    lacking = [argument for argument in _declared(description[:100_000]) if _bare(argument) not in known]
+    lacking = [argument for argument in _declared_arguments(description[:100_000]) if _bare(argument) not in known]
     if lacking:
         listed = ", ".join(f"`{argument}`" for argument in lacking[:3])
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        told = finding("SEC-007", name, "description", subject="description", digest_of=", ".join(lacking))
-        yield _with_detail(told, f"{listed}{more}")
+        found = finding("SEC-007", name, "description", subject="description", digest_of=", ".join(lacking))
+        yield _with_detail(found, f"{listed}{more}")
 
 
-def _declared(description: str) -> Iterator[str]:
+def _declared_arguments(description: str) -> Iterator[str]:
     seen = set()
     in_section, indent = False, 0
     for line in description.splitlines():
@@ -124,7 +124,7 @@ def _bare(argument: str) -> str:
     return argument.replace("_", "").replace("-", "").casefold()
 
 
-def _annotations(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
+def _annotation_findings(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
     """Findings of SEC-009 and SEC-010: annotations that contradict the tool."""
     annotations = tool.get("annotations")
     problems = []
@@ -139,18 +139,18 @@ def _annotations(name: str, tool: Mapping[str, object]) -> Iterator[Finding]:
     if hints.get("title") is not None and not isinstance(hints["title"], str):
         problems.append(f"`title` is {_kind(hints['title'])}")
     if problems:
-        said = finding("SEC-010", name, "annotations", subject="annotations")
-        yield _with_detail(said, "; ".join(problems[:2]))
-    told = any(isinstance(hints.get(hint), bool) for hint in ("readOnlyHint", "destructiveHint"))
-    if not told and classify_name(name) is ToolClass.DESTRUCTIVE:
+        found = finding("SEC-010", name, "annotations", subject="annotations")
+        yield _with_detail(found, "; ".join(problems[:2]))
+    is_declared = any(isinstance(hints.get(hint), bool) for hint in ("readOnlyHint", "destructiveHint"))
+    if not is_declared and classify_name(name) is ToolClass.DESTRUCTIVE:
         yield finding("SEC-009", name, "name", subject="name")
 
 
-def _with_detail(said: Finding, detail: str) -> Finding:
-    """The finding with what it is about in the place of an excerpt."""
-    full = f"{said.summary} ({detail})"
+def _with_detail(found: Finding, detail: str) -> Finding:
+    """The finding with `detail` behind its summary and as its excerpt."""
+    full = f"{found.summary} ({detail})"
     return replace(
-        said, summary=full if len(full) <= 160 else full[:159] + "…", excerpt=detail[:60], full_excerpt=detail
+        found, summary=full if len(full) <= 160 else full[:159] + "…", excerpt=detail[:60], full_excerpt=detail
     )
 
 
