@@ -1,5 +1,5 @@
-"""The engine in its own process: commands in and events out, one JSON value a line.
+"""The engine in its own process: it reads commands from stdin and writes replies and events to stdout, one JSON object a line.
 
-A user interface that must answer keys within milliseconds starts it (`python -P -m mcptest_engine.engine_process`) and reads
-its events. It ends by itself when its stdin ends, and all its servers end with it.
+The workbench starts it (`python -P -m mcptest_engine.engine_process`), so that it can answer keys within milliseconds while
+tests run. The process ends when its stdin ends, and all servers that it started end with it.
 """

@@ -1,4 +1,4 @@
-"""Starts and ends the process: its descriptors and signals, and an end that leaves no server behind."""
+"""Start and end the engine process: descriptors, signals, and an exit that leaves no server running."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from mcptest_engine.engine_process.protocol import Lines, Output
 from mcptest_engine.engine_process.service import Service
 
 POLITE_SECONDS = 0.45
-"""How long the servers may take to exit when the process ends; the others are killed."""
+"""How long the servers may take to exit when the process ends; those still running are then killed."""
 LAST_SECONDS = 0.3
-"""How long an interrupted run may take after that to save its results."""
+"""How long an interrupted run may take after `POLITE_SECONDS` to save its results."""
 _STUCK_SECONDS = 3.0
 _READ_BYTES = 256 * 1024
 
 
 def main() -> None:
-    """Serve until stdin ends, then leave."""
+    """Carry out commands until stdin ends, then exit."""
     commands, lines = _own_descriptors()
     import gc
 
     survive_stray_signals()
     # records and catalogs live long, and hardly any frequent object is part of a cycle
     gc.set_threshold(100_000, 20, 100)
-    threading.Thread(target=_outlive, args=(commands,), daemon=True).start()
+    threading.Thread(target=_exit_if_stuck, args=(commands,), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve(commands, lines))
     leave(0)
@@ -78,7 +78,7 @@ async def _serve(commands: int, lines: int) -> None:
         kill_all()
         await asyncio.wait((closing,), timeout=LAST_SECONDS)
     output.finish()
-    leave(0)  # not `asyncio.run`, which would wait for tasks that still hang
+    leave(0)  # returning to `asyncio.run` would wait for tasks that still hang
 
 
 def _read(descriptor: int, service: Service, over: asyncio.Event) -> None:
@@ -105,10 +105,10 @@ def _read(descriptor: int, service: Service, over: asyncio.Event) -> None:
             ready()
 
 
-def _outlive(commands: int) -> None:
-    """End the process when its input has ended and the loop is blocked and does not notice."""
+def _exit_if_stuck(commands: int) -> None:
+    """Exit when stdin has ended and the event loop is blocked, so that it does not notice; runs in a thread."""
     poll = select.poll()
-    poll.register(commands, 0)  # poll reports a hang-up without being asked
+    poll.register(commands, 0)  # poll always reports a hang-up
     while not any(happened & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, happened in poll.poll()):
         pass
     threading.Event().wait(_STUCK_SECONDS)

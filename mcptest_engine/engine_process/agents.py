@@ -1,4 +1,4 @@
-"""What agents did in this workspace: the list, and one run with the tests that did not pass."""
+"""What coding agents did in this workspace: the list of their actions, and one of their runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BAD = (Verdict.FAIL, Verdict.INCONCLUSIVE)
 
 
 class Agents:
-    """One workspace's activity. Requests wait for each other: what one has read, the next need not read."""
+    """The activity of one workspace. Lists are read one at a time, so that each reads only what is new since the last."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -51,9 +51,10 @@ class Agents:
         return {"rows": rows, "more": more}
 
     async def run(self, run_id: str) -> dict[str, Any]:
-        """`{record, tests, left_out, others}`: the record without its tests; the failed and inconclusive ones, as in events;
-        how many of these are left out; and (verdict, name) of the others.
-        Raises: Refused for a record that cannot be read.
+        """`{record, tests, left_out, others}` of one run.
+
+        `record` is without tests. `tests` are the failed and inconclusive ones, as in events, except for `left_out` many.
+        `others` has (verdict, name, duration in ms) of the others. Raises: Refused for a record that cannot be read.
         """
         if not is_ulid(run_id):
             raise Refused("this row is not a run's id", kind="protocol")
@@ -61,7 +62,8 @@ class Agents:
         return await asyncio.to_thread(_run, workspace, workspace.runs_dir / f"{run_id}.json")
 
     async def verdicts(self, run_id: str) -> dict[str, object]:
-        """`{run_id, results}`: the results as in events; none when the suite is not the text that was run.
+        """`{run_id, results}`: the results as in events; none when the suite has changed since the run.
+
         Raises: Refused for a record that cannot be read.
         """
         if not is_ulid(run_id):
@@ -103,5 +105,5 @@ def _record(workspace: Workspace, path: Path) -> RunRecord:
         raise Refused(wrong.message, hint=wrong.hint, kind="gone") from None
     except OSError as wrong:
         raise Refused(f"the record cannot be read: {wrong.strerror or wrong}", kind="gone") from None
-    except (TypeError, ValueError, AttributeError, KeyError) as wrong:  # a foreign file may hold anything anywhere
+    except (TypeError, ValueError, AttributeError, KeyError) as wrong:  # any program may have written the file
         raise Refused(f"the record is damaged: {wrong}", kind="gone") from None

@@ -1,7 +1,7 @@
-"""Servers that a person browses: connected on request, listed, and called by hand.
+"""Servers that a person browses in the workbench: connect, list and call them.
 
-One task for each opens the session, waits for its end and closes it. Calls are tasks of their own, so that one which hangs
-holds up nothing. A server is only asked for what it declares.
+One task for each server opens the session, waits for its end and closes it. Each call is a task of its own, so that a call
+that hangs delays nothing else. Only the lists that a server declares in its capabilities are requested.
 """
 
 from __future__ import annotations
@@ -44,38 +44,41 @@ _FOREVER = 24 * 3600.0
 
 
 class Opened(NamedTuple):
-    """A session for several requests; `told` identifies the server, as the user interface named it."""
+    """An open session; `description` is the server as the workbench described it (see `target_of`)."""
 
-    told: Mapping[str, Any]
+    description: Mapping[str, Any]
     session: Session
     redactor: Redactor
 
 
 class Browsing:
-    """The browsed servers, by the key of the user interface."""
+    """The browsed servers, by the session key that the workbench chose."""
 
     def __init__(
         self, surroundings: Surroundings, send: Send, results: Results, traffic: Callable[[], TrafficLog]
     ) -> None:
         self._surroundings, self._send, self._results, self._traffic = surroundings, send, results, traffic
         self._open: dict[str, _Browsed] = {}
-        self._told: dict[str, Mapping[str, object]] = {}
+        self._descriptions: dict[str, Mapping[str, object]] = {}
 
-    async def connect(self, key: str, told: Mapping[str, object]) -> None:
-        """Begin to connect; events report the progress. A session with this key is closed first.
-        Raises: Refused for a target that names no server.
+    async def connect(self, key: str, description: Mapping[str, object]) -> None:
+        """Start connecting; events report the progress. A session with this key is closed first.
+
+        Raises: Refused for a description that names no server.
         """
         from mcptest_engine.engine_process.targets import target_of
 
-        target = target_of(told, self._surroundings, name=str(told.get("name") or key))
+        target = target_of(description, self._surroundings, name=str(description.get("name") or key))
         await self.disconnect(key)
-        self._told[key] = told
-        self._open[key] = _Browsed(key, target, self._send, self._traffic(), partial(self._remember, told, target))
+        self._descriptions[key] = description
+        self._open[key] = _Browsed(
+            key, target, self._send, self._traffic(), partial(self._remember, description, target)
+        )
 
-    async def _remember(self, told: Mapping[str, object], target: Target, catalog: Mapping[str, object]) -> None:
-        """Store the lists of a suite's server, for the editor."""
-        if "suite" in told:
-            suite = self._surroundings.absolute(str(told["suite"]))
+    async def _remember(self, description: Mapping[str, object], target: Target, catalog: Mapping[str, object]) -> None:
+        """Store the catalog of a suite's server, for completion in the editor."""
+        if "suite" in description:
+            suite = self._surroundings.absolute(str(description["suite"]))
             await self._surroundings.remember_catalog(suite, target.spec.name, target.shown, catalog, self._send)
 
     async def disconnect(self, key: str) -> None:
@@ -86,26 +89,29 @@ class Browsing:
 
     async def restart(self, key: str) -> None:
         """End the session and open another, with the current suite."""
-        if key not in self._told:
+        if key not in self._descriptions:
             raise Refused("this server was never connected", kind="gone")
-        await self.connect(key, self._told[key])
+        await self.connect(key, self._descriptions[key])
 
     async def catalog(self, key: str, *, refresh: bool) -> dict[str, Any]:
-        """Everything that the server offers. Raises: Refused when it is not connected."""
+        """The server's tools, resources, templates and prompts, with warnings and errors. Raises: Refused if not connected."""
         return await self._of(key).catalog(refresh=refresh)
 
     async def call(
         self, key: str, method: str, params: Mapping[str, object] | None, timeout_seconds: float | None
     ) -> dict[str, Any]:
-        """Make one request. Raises: Refused when the server is not connected or does not answer."""
+        """Make one request; `id` in the returned object is that of the stored answer, whose parts can be requested.
+
+        Raises: Refused when the server is not connected or does not answer.
+        """
         called = await self._of(key).call(method, params, timeout_seconds)
         called["id"] = self._results.keep_answer(called["answer"], called["size"])
         called["answer"] = pruned(called["answer"])
         return called
 
     async def opened(self, key: str) -> Opened:
-        """The session with this key, once it is open. Raises: Refused when it is not connected, or could not be opened."""
-        return await self._of(key).opened(self._told[key])
+        """Wait until the session with this key is open. Raises: Refused when it is not connected, or could not be opened."""
+        return await self._of(key).opened(self._descriptions[key])
 
     async def close(self) -> None:
         """End all sessions at once."""
@@ -136,8 +142,8 @@ class _Browsed:
         self._catalog: dict[str, Any] | None = None
         self._output_schemas: dict[str, Any] = {}
         self._listing = asyncio.Lock()
-        self._life = asyncio.ensure_future(self._live())
-        self._life.add_done_callback(self._given_up)
+        self._life = asyncio.ensure_future(self._run_session())
+        self._life.add_done_callback(self._report_disconnected)
 
     async def close(self) -> None:
         self._life.cancel()
@@ -179,11 +185,11 @@ class _Browsed:
             called["notifications"] = pruned(redact(session.server_messages.notifications[heard:]))
         return called
 
-    async def opened(self, told: Mapping[str, object]) -> Opened:
-        return Opened(told, await self._session(), self._target.redactor)
+    async def opened(self, description: Mapping[str, object]) -> Opened:
+        return Opened(description, await self._session(), self._target.redactor)
 
-    async def _live(self) -> None:
-        """Connect, and listen until the session ends."""
+    async def _run_session(self) -> None:
+        """Open the session, listen until it ends, and close it; events report each state."""
         from mcptest_engine.core.errors import ServerError
 
         self._send(self._state_event("starting"))
@@ -193,7 +199,7 @@ class _Browsed:
         except ServerError as error:
             self._failed(self._refused(error))
             return
-        except Exception as bug:  # noqa: BLE001 - a server that cannot be looked at must not be one that starts for ever
+        except Exception as bug:  # noqa: BLE001 - otherwise the server would be shown as starting for ever
             self._failed(Refused(f"this is a bug in mcptest: {type(bug).__name__}: {bug}", kind="bug"))
             return
         try:
@@ -209,19 +215,22 @@ class _Browsed:
             await session.close()
             self._send(self._state_event("closed"))
 
-    def _given_up(self, life: asyncio.Future[None]) -> None:
-        """Report that it was ended before it was ready; it may not even have begun."""
+    def _report_disconnected(self, life: asyncio.Future[None]) -> None:
+        """Report a server that was disconnected before it was ready, perhaps before its task began."""
         if life.cancelled() and not self._opened.done():
             self._failed(Refused("disconnected before it was ready", kind="gone"), state="closed")
 
     async def _listen(self, session: Session) -> None:
         """Report changed lists and resources until the session ends, at most once in `NEWS_SECONDS`."""
-        told = 0
+        reported = 0
         while session.alive:
-            if told == len(session.server_messages.notifications):
+            if reported == len(session.server_messages.notifications):
                 await session.next_message(_FOREVER)
                 continue
-            fresh, told = session.server_messages.notifications[told:], len(session.server_messages.notifications)
+            fresh, reported = (
+                session.server_messages.notifications[reported:],
+                len(session.server_messages.notifications),
+            )
             lists, updated = _news(fresh)
             if lists or updated:
                 updated = self._target.redactor.redact(updated)
@@ -241,7 +250,7 @@ class _Browsed:
         self._send(state)
 
     async def _session(self) -> Session:
-        """The session, once it is open. Raises: Refused when it could not be opened."""
+        """Wait for the session to be open. Raises: Refused when it could not be opened."""
         return await asyncio.shield(self._opened)
 
     def _failed(self, refused: Refused, *, state: str = "failed") -> None:
@@ -262,7 +271,7 @@ class _Browsed:
         return Refused(message, hint=hint, kind=kind, stderr=stderr, short=error.short)
 
     def _redacted(self, message: str, stderr: str) -> tuple[str, str | None]:
-        """Both without secrets, of stderr the end; None where it is empty."""
+        """Redact both, cut the message, and keep the end of stderr; None for an empty stderr."""
         redact = self._target.redactor.redact_text
         return clipped(redact(message)), redact(stderr)[-LONGEST_TEXT:] if stderr else None
 
@@ -300,7 +309,7 @@ class _Browsed:
         for name, (entries, error) in zip(offered, outcomes, strict=True):
             listed = brief(redact(entries), MOST_LISTED)
             catalog[name] = [entry for entry in listed if not isinstance(entry.get(_LISTS[name][2]), dict)]
-            if cut := len(listed) - len(catalog[name]):  # what is shown of such a name would call another tool
+            if cut := len(listed) - len(catalog[name]):  # calling by a cut name would call another tool
                 error = f"left out: {cut:,} with a name that is too long, or no text"
             if len(entries) > MOST_LISTED:
                 error = f"{len(entries):,} are offered, of which the first {MOST_LISTED:,} are shown"
@@ -327,7 +336,7 @@ class _Browsed:
 
 
 def _news(notifications: Sequence[Mapping[str, object]]) -> tuple[list[str], list[str]]:
-    """The lists that have changed, and the URIs of updated resources, without repetition."""
+    """The names of changed lists, and the URIs of updated resources, each once."""
     lists: dict[str, None] = {}
     updated: dict[str, None] = {}
     for message in notifications:
@@ -344,13 +353,13 @@ def _news(notifications: Sequence[Mapping[str, object]]) -> tuple[list[str], lis
 def _warnings(tools: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
     """The findings about the tools' texts, at most `MOST_WARNINGS`.
 
-    A rule that fails on a server's text costs that tool its check, and is reported; never the catalog.
+    If a rule raises on a tool's text, a finding says that this tool was not checked; the others are checked.
     """
     from mcptest_engine.safety.poisoning import description_warnings
 
     try:
         found = [_warning(item) for item in description_warnings(tools)]
-    except Exception:  # noqa: BLE001 - a bug of ours: tool by tool, to lose no more than it has to
+    except Exception:  # noqa: BLE001 - a bug in a rule: check tool by tool, so that only one tool is not checked
         found = [warning for tool in tools for warning in _warnings_of(tool)]
     return found[:MOST_WARNINGS]
 
@@ -360,7 +369,7 @@ def _warnings_of(tool: Mapping[str, object]) -> list[dict[str, str]]:
 
     try:
         return [_warning(item) for item in description_warnings([tool])]
-    except Exception:  # noqa: BLE001 - told in place of what it would have found
+    except Exception:  # noqa: BLE001 - the tool gets the finding "unchecked"
         summary = "its texts could not be checked: read them before you trust them"
         return [{"tool": str(tool.get("name")), "rule": "", "name": "unchecked", "summary": summary, "where": ""}]
 

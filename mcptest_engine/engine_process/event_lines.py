@@ -1,7 +1,6 @@
-"""The engine's events as lines: what a screen needs to follow a run.
+"""Turn the engine's events into events for the workbench, with what a screen needs to follow a run.
 
-Nothing here redacts: the engine's events are redacted by the run. Requests and outputs are left out; the detail of a test has
-them.
+The engine's events are redacted already. Requests and outputs are left out; the workbench requests them with `detail`.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ if TYPE_CHECKING:
 
 
 MOST_TOOLS = 20
-"""The most calls of a model's turn in an event."""
+"""The most tool calls of a model's turn in an event."""
 MOST_HOOKS = 200
-"""The most hooks of a record in an event; each had its own event when it ended."""
+"""The most hooks in the event of a finished run; each hook also had its own event."""
 
 
 class RunEventLines:
-    """The listener of one run; `run` is its key in the user interface."""
+    """The listener of one run; `run` is the key that the workbench gave it."""
 
     def __init__(self, send: Send, results: Results, *, run: str, path: Path, root: Path) -> None:
         self._send, self._results = send, results
@@ -55,14 +54,14 @@ class RunEventLines:
         self._run_id = ""
 
     def __call__(self, event: Event) -> None:
-        """Send an event; one that cannot be encoded is reported as a bug, and the others are sent."""
+        """Send an event; if that raises, send a warning about a bug instead, so that later events are still sent."""
         try:
             self._send_event(event)
-        except Exception as wrong:  # noqa: BLE001 - whoever listens would else wait for what comes after it
-            told = (
+        except Exception as wrong:  # noqa: BLE001 - the workbench waits for the events after this one
+            message = (
                 f"this is a bug in mcptest, not in your suite: {type(event).__name__}: {type(wrong).__name__}: {wrong}"
             )
-            self._send({"event": "warned", "run": self._run, "message": clipped(told)})
+            self._send({"event": "warned", "run": self._run, "message": clipped(message)})
 
     def _send_event(self, event: Event) -> None:
         match event:
@@ -120,7 +119,7 @@ class RunEventLines:
                 state["run"] = self._run
                 self._send(state)
             case _:
-                pass  # sent when the record is saved
+                pass  # `run.finished` is sent when the record is saved
 
     def _started(self, event: RunStarted) -> None:
         self._run_id = event.run_id
@@ -162,7 +161,7 @@ def server_event_lines(send: Send, *, path: Path) -> Callable[[Event], None]:
 
 
 def server_state(event: ServerStarting | ServerReady | ServerFailed, path: str) -> ServerState:
-    """What happened to a server of the suite at `path`."""
+    """The event about the state of a server of the suite at `path`."""
     match event:
         case ServerStarting(server=server):
             return {"event": "server.state", "path": path, "server": server, "state": "starting"}
@@ -177,7 +176,7 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed, path: str) 
                 "duration_ms": round(event.duration_ms, 1),
             }
         case ServerFailed(server=server, failure=failure, restarting=restarting):
-            told: ServerState = {
+            state: ServerState = {
                 "event": "server.state",
                 "path": path,
                 "server": server,
@@ -186,14 +185,14 @@ def server_state(event: ServerStarting | ServerReady | ServerFailed, path: str) 
                 "short": event.short,
             }
             if failure.hint:
-                told["hint"] = failure.hint
+                state["hint"] = failure.hint
             if failure.stderr_tail:
-                told["stderr"] = failure.stderr_tail[-LONGEST_TEXT:]
-            return told
+                state["stderr"] = failure.stderr_tail[-LONGEST_TEXT:]
+            return state
 
 
 def turn_event(event: AgentTurn, run: str) -> AgentTurnEvent:
-    """A model's turn; one of several conversations with its `trial`."""
+    """The event about a model's turn; it has a `trial` if the test has several conversations."""
     turn: AgentTurnEvent = {
         "event": "agent.turn",
         "run": run,
@@ -210,7 +209,7 @@ def turn_event(event: AgentTurn, run: str) -> AgentTurnEvent:
 
 
 def hook_shown(hook: HookResult) -> dict[str, object]:
-    """A hook's result, with the end of its output."""
+    """A hook's result as JSON, with only the end of its output."""
     shown = hook.to_json()
     for name in ("command", "message"):
         if name in shown:
@@ -221,7 +220,7 @@ def hook_shown(hook: HookResult) -> dict[str, object]:
 
 
 def result_shown(result: TestResult) -> dict[str, Any]:
-    """A result without its request and output, and without those of its `verify` steps; long texts are cut."""
+    """A result as JSON, without its request and output and those of its `verify` steps; long texts are cut."""
     shown = result.to_json()
     del shown["request"], shown["output"]
     if "verify" in shown:
@@ -253,7 +252,7 @@ def result_shown(result: TestResult) -> dict[str, Any]:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """An assertion or set with its texts cut; short ones, which nearly all are, are returned unchanged."""
+    """Cut the long texts of an assertion or assertion set in place, and return it."""
     if "set" in row:
         row["set"]["assertions"] = [_row(inner) for inner in row["set"]["assertions"]]
         if "message" in row:
@@ -279,8 +278,10 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_shown(record: RunRecord) -> dict[str, Any]:
-    """The record without its tests; `gates` are the missed floors of its coverage and the exceeded limits of effects, each
-    {"about": "effects" or "coverage", "message"}. Of many hooks, it has those of the whole run and the failed ones.
+    """The record as JSON, without its tests, and with only the hooks of the whole run and the failed ones.
+
+    `gates` has the coverage that is below its minimum and the limits of effects that were exceeded, each as
+    {"about": "effects" or "coverage", "message"}.
     """
     shown = record.with_tests(()).to_json()
     shown["totals"] = record.totals.to_json()

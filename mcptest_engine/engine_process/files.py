@@ -1,4 +1,4 @@
-"""Finds suites below folders, and watches files for a change of content."""
+"""Find suites below folders, and watch files for changes of their content."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _OPENING_BRACE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#.*\n|---\s)*\{(?![{%])") 
 
 
 def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = False) -> list[dict[str, str]]:
-    """The suites at and below the paths, the nearest first: {"path": absolute, "shown": as seen from `start_dir`}.
+    """Find the suites at and below the paths, the nearest first: {"path": absolute, "shown": relative to `start_dir`}.
 
-    A file that is named is taken as a suite whatever is in it. A folder that cannot be read is among them: it may hold suites,
-    and to load it says why it cannot be read. Hidden folders, those of installed packages and virtual environments are left
-    out, and links to folders are not followed. Without `all_of_them` there is an end to how much is looked through.
+    A path that is a file counts as a suite whatever its content. A folder that cannot be read is returned as if it were a
+    suite: loading it then reports the reason. Hidden folders, installed packages and virtual environments are left out, and
+    links to folders are not followed. `all_of_them` lifts the limits on suites, folders and depth.
     """
     found: dict[str, None] = {}
     for path in paths:
@@ -72,9 +72,9 @@ def find_suites(paths: Iterable[str], start_dir: Path, *, all_of_them: bool = Fa
 
 
 def match_suites(pattern: str, start_dir: Path) -> list[str]:
-    """The suites that a pattern such as `servers/**/*.yml` matches, and those below matching folders: absolute paths.
+    """Find the suites that a pattern such as `servers/**/*.yml` matches, and those below matching folders: absolute paths.
 
-    `**` leaves out what `find_suites` leaves out, and unreadable folders on the way are among the suites.
+    `**` leaves out the folders that `find_suites` leaves out; unreadable folders are returned as there.
     """
     parts = [part for part in pattern.split("/") if part]
     found = _match("/" if pattern.startswith("/") else str(start_dir), parts)
@@ -85,7 +85,7 @@ def match_suites(pattern: str, start_dir: Path) -> list[str]:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """Expand `{a,b}` in a pattern, as in a shell; unchanged when that gives too many."""
+    """Expand `{a,b}` in a pattern, as in a shell; a pattern with too many alternatives is returned unchanged."""
     found, left = [], [pattern]
     while left:
         one = left.pop()
@@ -97,11 +97,11 @@ def alternatives(pattern: str) -> list[str]:
             left += (f"{one[: braces.start()]}{word}{one[braces.end() :]}" for word in words)
         if len(found) + len(left) > MOST_ALTERNATIVES:
             return [pattern]
-    return list(dict.fromkeys(filter(None, found)))  # inner braces are expanded first, and may be left out later
+    return list(dict.fromkeys(filter(None, found)))  # expanding inner braces first may give duplicates
 
 
 def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
-    """What the parts of a pattern match in a folder, and folders that cannot be read."""
+    """Yield the paths in a folder that the parts of a pattern match, and folders that cannot be read."""
     if not parts or list(parts) == ["**"]:  # folders below it are searched anyway
         yield folder
         return
@@ -109,7 +109,7 @@ def _match(folder: str, parts: Sequence[str]) -> Iterator[str]:
     try:
         if part == "**":
             files, below = _entries(folder)
-            yield from (file for file in files if file == folder)  # it cannot be read
+            yield from (file for file in files if file == folder)  # an unreadable folder
             yield from _match(folder, rest)
             for inner in below:
                 yield from _match(inner, parts)
@@ -144,12 +144,12 @@ def _below(root: str, endless: bool) -> Iterator[str]:
 
 
 def _entries(folder: str) -> tuple[list[str], list[str]]:
-    """The YAML files and the folders worth a look, by name; what is named as suites are comes first.
+    """The YAML files of a folder and the folders to search, sorted by name, with the usual names of suites first.
 
-    A link that leads nowhere counts only if it is called as suites are. Of a folder that cannot be read, itself as a file.
+    A broken link counts as a file only if it has the usual name of a suite. A folder that cannot be read is its own only file.
     """
     try:
-        os.stat(f"{folder}/.")  # noqa: PTH116 - of a folder with names that cannot be opened nothing is taken
+        os.stat(f"{folder}/.")  # noqa: PTH116 - fails for a folder that can be listed but not entered
         entries = sorted(os.scandir(folder), key=lambda entry: (entry.name not in SUITE_FILES, entry.name))
     except (FileNotFoundError, NotADirectoryError):
         return [], []
@@ -171,7 +171,7 @@ def _entries(folder: str) -> tuple[list[str], list[str]]:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file: no pipe, which would block, and no link without a target or in a circle."""
+    """Whether it is a regular file: not a pipe, which would block, nor a broken or circular link."""
     try:
         return entry.is_file()
     except OSError:
@@ -179,7 +179,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def is_suite(file: str | Path) -> bool:
-    """Whether a file is named like a suite, or has its content; one that cannot be read may be one."""
+    """Whether a file has the name or the content of a suite; True for a file that cannot be read."""
     if os.path.basename(file) in SUITE_FILES:  # noqa: PTH119
         return True
     try:
@@ -191,7 +191,7 @@ def is_suite(file: str | Path) -> bool:
                 text += stream.read(MAX_BYTES)
     except OSError:
         return True
-    if text.startswith((b"\xff\xfe", b"\xfe\xff")):  # loading it reports that it has to be UTF-8
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):  # so that loading it can report that UTF-8 is required
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
     if not in_braces and _HAS_SCHEMA_LINE.search(text) and _has_misspelt_block(text):
         return True
@@ -199,19 +199,19 @@ def is_suite(file: str | Path) -> bool:
 
 
 def _has_misspelt_block(text: bytes) -> bool:
-    """Whether there is no block of tests, but a misspelt one, such as `tool:`."""
+    """Whether a file without a block of tests has an unknown key, such as the misspelt `tool:`."""
     keys = {key.decode() for key in _KEY_OF_LINE.findall(text)}
     if not keys.isdisjoint(_TESTS):
         return False
-    from mcptest_engine.suite.model.suite import Suite  # included parts of suites, which have neither, are rare
+    from mcptest_engine.suite.model.suite import Suite  # imported here: files without a block of tests are rare
 
     return not keys <= {field.alias or name for name, field in Suite.model_fields.items()}
 
 
 def _is_suite_in_braces(text: bytes) -> bool:
-    """Whether the outer braces have the keys of a suite; with errors in its YAML it may be one."""
+    """Whether a mapping in braces has the keys of a suite; True for a text with YAML errors, which may be one."""
     try:
-        keys = json.loads(text)  # as much data is
+        keys = json.loads(text)  # most files in braces are JSON
     except (ValueError, RecursionError):
         try:
             keys = read_bytes(text, file="", keep_going=True).value
@@ -228,9 +228,9 @@ def _shown(file: str, start_dir: Path) -> str:
 
 
 class Watching:
-    """Tells `files.changed` for a set of files that can be replaced at any time; a save in between is not missed.
+    """Sends `files.changed` for a set of files that can be replaced at any time, without missing a save meanwhile.
 
-    What was saved before a file was watched cannot be told: `files.watched` names the new ones, for whoever read them earlier.
+    A save before a file was watched is not reported: `files.watched` names the new files, so that they can be read again.
     """
 
     def __init__(self, send: Send) -> None:
@@ -245,12 +245,12 @@ class Watching:
         new = self._watcher.watch(wanted)
         if new:
             self._send({"event": "files.watched", "paths": sorted(map(str, new))})
-        self._stop.set()  # the wait that is on looks at the folders of the old set
+        self._stop.set()  # the current wait still watches the old set
         self._stop = asyncio.Event()
         if wanted:
-            self._task = asyncio.ensure_future(self._go_on(self._stop, self._task))
+            self._task = asyncio.ensure_future(self._report_changes(self._stop, self._task))
 
-    async def _go_on(self, stop: asyncio.Event, before: asyncio.Task[None] | None) -> None:
+    async def _report_changes(self, stop: asyncio.Event, before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait((before,))
         while not stop.is_set():

@@ -1,6 +1,6 @@
-"""The servers in the settings of coding agents, for the workbench, without the values of `env` and headers.
+"""The servers in the settings of coding agents, without the values of `env` and headers.
 
-To start one, the workbench names it. Its settings are read again here, so that secrets never leave this process.
+To start one, the workbench sends its key, and its settings are read again here: secrets never leave this process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def found_servers(start_dir: Path, environ: Mapping[str, str]) -> dict[str, Any]:
-    """`{servers: […], problems: [{path, client, message}]}`; a server has the members made below."""
+    """`{servers: […], problems: [{path, client, message}]}`; values of `env` and headers are left out."""
     from mcptest_engine.servers.agent_configs import find_agent_servers
 
     found = find_agent_servers(start_dir, environ)
@@ -46,8 +46,9 @@ def found_servers(start_dir: Path, environ: Mapping[str, str]) -> dict[str, Any]
 def found_settings(
     key: str, start_dir: Path, environ: Mapping[str, str], *, agreed: str | None = None
 ) -> dict[str, Any]:
-    """The current settings of the server with this key. `agreed` is the digest of what a person was shown and accepted. Raises:
-    Refused, also when it has changed since.
+    """Read the settings of the server with this key. `agreed` is the digest of the settings that a person has accepted.
+
+    Raises: Refused when the server is gone, has another digest, or needs environment variables without a value.
     """
     from mcptest_engine.servers.agent_configs import find_agent_servers
 

@@ -1,8 +1,8 @@
-"""Values of any size in parts: the beginning first, other parts on request.
+"""Cut values of any size: send the beginning first, and other parts on request.
 
-Members that begin with `$` mark a cut: a long text is {"$cut": characters, "text": its beginning}; a long container ends in
-`$more`, the number of entries left out, as a member of an object or as the last item {"$more": n} of an array. Values are cut
-level by level, so that the outer levels are complete before an inner one is.
+Members that begin with `$` mark a cut. A long text becomes {"$cut": its length, "text": its beginning}. A long container ends
+with the number of entries left out: an object with the member `$more`, an array with the item {"$more": n}. Values are copied
+level by level, so that inner levels are cut before outer ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _SHORT = 100
 
 
 def pruned(value: object, *, start: int = 0, longest: int = LONGEST_TEXT, entries: int = MOST_ENTRIES) -> Any:
-    """Copy `value` no larger than a screen needs; of its own entries those from `start` on."""
+    """Copy a value, cut to what a screen needs. `start` is the first entry to copy of the outermost container.
+
+    `longest` is the most characters of a text, `entries` the most entries of a container.
+    """
     top: list[Any] = [None]
     nodes, characters = max(MOST_NODES, entries), MOST_CHARACTERS
     waiting: deque[tuple[Any, Any, Any, int]] = deque([(top, 0, value, 0)])
@@ -50,7 +53,7 @@ def pruned(value: object, *, start: int = 0, longest: int = LONGEST_TEXT, entrie
 
 
 def _shell(item: Any, first: int, room: int, depth: int, waiting: deque[tuple[Any, Any, Any, int]]) -> Any:
-    """An empty copy of the container."""
+    """Make a copy of a container with placeholders for `room` entries, and add these to `waiting`."""
     more = len(item) - first - room
     if isinstance(item, dict):
         copy: dict[str, Any] = {}
@@ -69,12 +72,12 @@ def _shell(item: Any, first: int, room: int, depth: int, waiting: deque[tuple[An
 
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> Any:
-    """`text`, or its beginning with its length where it is longer."""
+    """`text`, or {"$cut", "text"} where it is longer than `longest`."""
     return text if len(text) <= longest else {"$cut": len(text), "text": text[:longest]}
 
 
 def clipped(text: str, longest: int = LONGEST_TEXT) -> str:
-    """`text`, ending in "…" where it is longer; for texts that are only read."""
+    """`text`, cut and ending in "…" where it is longer than `longest`; for texts of which no more is requested."""
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
@@ -116,14 +119,14 @@ def paths_of(value: object, text: str, most: int = MOST_FOUND) -> list[list[str 
 
 
 def up_to(value: object, key: Any, start: int) -> int:
-    """How many entries of a container from `start` on lead to `key` and a little past it; at most `MOST_REACHED`."""
+    """How many entries of a container, counted from `start`, include `key` and some after it; at most `MOST_REACHED`."""
     keys = list(value) if isinstance(value, dict) else range(len(value) if isinstance(value, list) else 0)
     at = keys.index(key) if key in keys else start
     return min(max(at + PAST_A_HIT - start, MOST_ENTRIES), MOST_REACHED)
 
 
 def text_of(value: object, limit: int = LARGEST_VALUE) -> str:
-    """A value as text: a text itself, anything else as indented JSON; cut at `limit` characters."""
+    """A value as text: a text as it is, anything else as indented JSON; cut at about `limit` characters."""
     if isinstance(value, str):
         return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
     pieces: list[str] = []
@@ -142,5 +145,5 @@ def text_of(value: object, limit: int = LARGEST_VALUE) -> str:
 
 
 def brief(items: Sequence[object], most: int) -> list[Any]:
-    """The first `most` items, each pruned so little that a schema in it stays complete."""
+    """The first `most` items, pruned with wide limits, so that a schema in an item stays complete."""
     return [pruned(item, longest=20_000, entries=2_000) for item in items[:most]]

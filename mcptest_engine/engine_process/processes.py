@@ -1,7 +1,7 @@
-"""The processes that mcptest runs, for the window that lists them: every process and HTTP session, and what it waits for.
+"""The processes of mcptest, for the list in the workbench: each process and HTTP session, and the requests it works on.
 
-A change is sent as the event `processes`; memory is measured only on request. The list includes the workbench and the engine,
-so that every process of mcptest is shown.
+Changes are sent as the event `processes`; memory is measured only on request. The list includes the workbench and the engine
+process themselves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PS_SECONDS = 2.0
 
 
 class Processes:
-    """Sends changes from the first process on."""
+    """Lists the processes, ends and restarts them, and sends an event when the list changes."""
 
     def __init__(self, send: Send, runs: Callable[[], Runs | None]) -> None:
         self._send, self._runs = send, runs
@@ -39,7 +39,7 @@ class Processes:
         on_change(self._changed)
 
     async def measured(self) -> list[RunningProcess]:
-        """All rows, with the resident memory of each process group in bytes; None where it is not known."""
+        """All rows with `memory`: resident bytes of the process group (of the workbench and engine: the process), or None."""
         rows = self.rows()
         groups = [row["pid"] for row in rows if row["role"] not in ("workbench", "engine") and row["pid"]]
         sizes = await asyncio.to_thread(_group_memory, groups)
@@ -49,7 +49,7 @@ class Processes:
         return rows
 
     def rows(self) -> list[RunningProcess]:
-        """A row for each, oldest first: the workbench and the engine, then what they started."""
+        """A row for each process and HTTP session: the workbench, the engine, then what they started, oldest first."""
         ours = (
             ("workbench", os.getppid(), "mcptest", "mcptest"),
             ("engine", os.getpid(), "engine", "engine of the workbench"),
@@ -72,13 +72,14 @@ class Processes:
         return rows + [_row(one, now) for one in live()]
 
     def end(self, number: int) -> None:
-        """End one; a spare server ends with the others of its suite, which would not be used without it.
+        """End a process. A spare server ends together with those of its suite, which would not be used without it.
+
         Raises: Refused when it has ended already.
         """
         self._end(self._find(number), again=False)
 
     def restart(self, number: int) -> None:
-        """End one and have it restarted. Raises: Refused for a process that nothing would restart."""
+        """End a process that will be started again. Raises: Refused for one that nothing would start again."""
         one = self._find(number)
         if _role(one) not in ("run", "spare", "guardian"):
             raise Refused(f"nothing starts this {one.kind} again", hint="end it instead")

@@ -1,10 +1,10 @@
-"""The lines of the protocol: cutting them out of bytes, and writing them to a reader that may be slow or gone.
+"""The lines of the protocol: split bytes into lines, and write lines to a reader that may be slow or gone.
 
     {"ask": n, "do": NAME, …}  →  {"reply": n, "ok": VALUE}  or  {"reply": n, "error": {"message", "hint"?, "kind"?}}
-    any time                   →  {"event": NAME, …}, as `workbench_events.py` lists them
+    any time                   →  {"event": NAME, …}, as listed in `workbench_events.py`
 
-A command without an `ask` gets no reply; when it is refused, the event `command.failed` says so. Only the standard library is
-imported, because both ends use this and neither has time to wait for more.
+A command without an `ask` gets no reply; if it is refused, the event `command.failed` is sent. Only the standard library is
+imported, because both processes import this module when they start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AT_ONCE = 1 << 20
 
 
 class Refused(Exception):
-    """A command that cannot be carried out; the members are those of `ErrorMembers`."""
+    """A command cannot be carried out. The attributes are the members of `ErrorMembers`."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Refused(Exception):
 
 
 def encode(value: object) -> bytes:
-    """Encode `value` as one line. Values that JSON or UTF-8 cannot hold become escapes and texts."""
+    """Encode `value` as one line of JSON. What JSON or UTF-8 cannot represent becomes a text or an escape."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
         return text.encode() + b"\n"
@@ -66,7 +66,7 @@ def encode(value: object) -> bytes:
 
 
 class Lines:
-    """Splits chunks into lines of any length."""
+    """Splits chunks of bytes into lines of any length."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
@@ -86,17 +86,17 @@ class Lines:
         return lines
 
     def rest(self) -> bytes:
-        """The text after the last newline."""
+        """Return the bytes after the last newline, and forget them."""
         rest = b"".join(self._held)
         self._held.clear()
         return rest
 
 
 class Output:
-    """Writes lines to a descriptor without blocking the loop; lines that the reader has not read wait in memory.
+    """Writes lines to a descriptor without blocking the event loop; unread lines wait in memory.
 
-    Lines of one turn of the loop are sent in one write. `closed` is called once when nobody reads any more. Nothing is dropped:
-    a caller with much optional output checks `waiting` first.
+    The lines of one iteration of the loop are written together. `closed` is called once, when the reader is gone. Nothing is
+    dropped before that: a caller with much optional output first checks `waiting`, the number of bytes not yet written.
     """
 
     def __init__(self, descriptor: int, loop: asyncio.AbstractEventLoop, closed: Callable[[], None]) -> None:

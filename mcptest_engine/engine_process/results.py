@@ -1,7 +1,7 @@
-"""Results of tests in detail: from memory while they are new, else from the saved records.
+"""Results of tests in detail: from memory for the newest runs, else from the saved records.
 
-Ids begin with the suite's path, so that only records of that suite are searched. Answers of calls made by hand are stored here
-too, under their own ids, so that a large one can be paged in the same way.
+Test ids begin with the path of the suite, so that only records of that suite are searched. Answers of calls made by hand are
+stored here too, by ids of their own, so that parts of a large answer can be requested in the same way.
 """
 
 from __future__ import annotations
@@ -35,46 +35,46 @@ MOST_ANSWER_BYTES = 64 * 1024 * 1024
 LARGEST_OUTPUT = 512 * 1024 * 1024
 LARGE_BYTES = 1024 * 1024
 IDLE_SECONDS = 3.0
-"""How long large values stay parsed without a request; as objects they take five times the memory of their text."""
+"""How long large values stay parsed without a request: as objects they need five times the memory of their text."""
 CALL = "call:"
 
 
 class Results:
-    """Results by test id. Without a run id, the newest run that decided the test counts."""
+    """Results by test id and run id; without a run id, of the newest run that has a result of the test."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._fresh: OrderedDict[str, dict[str, TestResult]] = OrderedDict()  # by run id, oldest first
         self._records: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._outputs: OrderedDict[str, object] = OrderedDict()
-        # with their sizes; large ones may be JSON in bytes
+        # (answer, size) by id; a large answer is stored as JSON bytes after a while
         self._answers: OrderedDict[str, tuple[object, int]] = OrderedDict()
-        self._rest: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._answered = 0
         self._history: History | None = None
         self._reading = asyncio.Lock()
 
     def began(self, run_id: str) -> None:
-        """A run has begun, and its results will follow."""
+        """Prepare for the results of a run that has started."""
         self._fresh[run_id] = {}
         while len(self._fresh) > MOST_RUNS:
             self._fresh.popitem(last=False)
 
     def add(self, run_id: str, result: TestResult) -> None:
-        """A test of a running run was decided."""
+        """Store the result of a test in an active run, in place of an earlier one."""
         if run_id in self._fresh:
             self._fresh[run_id][result.id] = result
 
     def saved(self, record: RunRecord, path: Path | None) -> None:
-        """The run is over. Its results stay in memory when they are few, or were not saved to `path`."""
+        """Store the results of a finished run in memory, unless it was saved to `path` and is large."""
         size = 0
-        self._rest_soon()
+        self._free_memory_soon()
         if path is not None:
             try:
                 size = path.stat().st_size
             except OSError:  # removed already: only memory has them
                 size = 0
-            if not self._reading.locked():  # another request is reading, and will see it
+            if not self._reading.locked():  # otherwise a request is reading records now, and finds this one too
                 self.history.note(record)
         if size > KEPT_RUN_BYTES:
             self._fresh.pop(record.run_id, None)
@@ -82,14 +82,15 @@ class Results:
             self._fresh[record.run_id] = {test.id: test for test in record.tests}
 
     def keep_answer(self, answer: object, size: int) -> str:
-        """Store the redacted answer of a call; returns the id by which its parts are requested.
+        """Store the redacted answer of a call; return the id by which its parts are requested.
 
-        `size` is that of its text. The newest is kept whatever its size is, older ones while all are small enough together.
+        `size` is the length of its text. The oldest answers are dropped when there are too many, or too much text; the newest
+        is always stored.
         """
         self._answered += 1
         name = f"{CALL}{self._answered}"
         self._answers[name] = (answer, size)
-        self._rest_soon()
+        self._free_memory_soon()
         total = sum(kept for _, kept in self._answers.values())
         while len(self._answers) > MOST_ANSWERS or (total > MOST_ANSWER_BYTES and len(self._answers) > 1):
             _, (_, gone) = self._answers.popitem(last=False)
@@ -106,27 +107,27 @@ class Results:
         return self._history
 
     async def detail(self, test_id: str, run_id: str | None) -> dict[str, Any]:
-        """The test's result as JSON, its output pruned. Raises: Refused when there is none."""
+        """The test's result as JSON, with each member pruned. Raises: Refused when there is none."""
         found = dict(await self._test(test_id, run_id))
         return {name: pruned(member) for name, member in found.items()}
 
     async def expand(
         self, test_id: str, run_id: str | None, path: Sequence[object], start: int = 0, key: object = None
     ) -> object:
-        """One part of the result, pruned in its turn; of its entries those from `start` on, with `key` as far as that."""
+        """The part of a result at `path`, pruned, with its entries from `start` on; with `key`, at least up to that entry."""
         part = await self._part(test_id, run_id, path)
         return pruned(part, start=start, entries=MOST_ENTRIES if key is None else up_to(part, key, start))
 
     async def find(self, test_id: str, run_id: str | None, path: Sequence[object], text: str) -> list[list[str | int]]:
-        """The paths below `path` of everything that contains a text, also in parts that were not sent yet."""
+        """The paths, relative to `path`, of keys and values that contain a text, also in parts that were not sent."""
         return await asyncio.to_thread(paths_of, await self._part(test_id, run_id, path), text)
 
     async def value(self, test_id: str, run_id: str | None, path: Sequence[object]) -> str:
-        """One part of the result as text."""
+        """The part of a result at `path` as text."""
         return text_of(await self._part(test_id, run_id, path))
 
     async def past(self, test_id: str, limit: int) -> list[dict[str, object]]:
-        """The test's results in the newest runs that decided it, newest first."""
+        """The test's results in the newest runs that have one, newest first."""
         async with self._reading:
             found = await asyncio.to_thread(self.history.of, test_id, limit)
         return [past.to_json() for past in found]
@@ -139,7 +140,7 @@ class Results:
             if isinstance(answer, bytes):
                 answer = json.loads(answer)
                 self._answers[test_id] = answer, size
-            self._rest_soon()
+            self._free_memory_soon()
             return value_at(answer, path)
         return value_at(await self._test(test_id, run_id), path)
 
@@ -159,20 +160,20 @@ class Results:
             raise Refused(f"the run {run_id} has no such test", kind="gone")
         return await self._whole(dict(tests[test_id]))
 
-    def _rest_soon(self) -> None:
-        """Free memory after a time without requests."""
-        if self._rest is not None:
-            self._rest.cancel()
-        self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._give_memory_back)
+    def _free_memory_soon(self) -> None:
+        """Free memory after `IDLE_SECONDS` without requests."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._store_compactly)
 
-    def _give_memory_back(self) -> None:
-        """Store large answers as text, and drop what is on the disk."""
-        self._rest = None
+    def _store_compactly(self) -> None:
+        """Store large answers as JSON bytes, and drop outputs that were read from side files."""
+        self._idle_timer = None
         self._outputs.clear()
         for name, (answer, size) in self._answers.items():
             if size > LARGE_BYTES and not isinstance(answer, bytes):
                 self._answers[name] = encode(answer), size
-        answer = None  # otherwise the last one would stay in memory meanwhile
+        answer = None  # otherwise this variable would hold the last one
         _free_memory()
 
     async def _record(self, run_id: str) -> dict[str, Any]:
@@ -183,7 +184,7 @@ class Results:
         return self._records[run_id]
 
     async def _whole(self, result: dict[str, Any]) -> dict[str, Any]:
-        """The result with the values of its side files."""
+        """Replace references to side files in a result by the values in these files."""
         result["output"] = await self._output(result.get("output"))
         if result.get("verify"):
             steps = [dict(step) for step in result["verify"]]
@@ -199,7 +200,7 @@ class Results:
         place = output.get("$file") if isinstance(output, dict) else None
         if not isinstance(place, str) or output.get("bytes", 0) > LARGEST_OUTPUT:
             return output
-        self._rest_soon()
+        self._free_memory_soon()
         if place not in self._outputs:
             if place.startswith("/") or ".." in place.split("/"):
                 return output
@@ -207,7 +208,7 @@ class Results:
             try:
                 _put(self._outputs, place, await asyncio.to_thread(_read, path), MOST_OUTPUTS)
             except (OSError, ValueError, RecursionError):
-                return output  # deleted with its record meanwhile: the reference remains
+                return output  # the file was deleted with its record: return the reference
         return self._outputs[place]
 
 

@@ -1,7 +1,7 @@
-"""The review for a user interface: the items that wait, the effect of a fragment, and the results of decisions.
+"""The review of proposals in the workbench: list the items, check an edited fragment, carry out decisions, undo them.
 
-A person decides about what was shown, so items are stored by their ids as they were last sent. An item that no longer exists is
-reported as such, and never looked up again by its name.
+A decision is about the item as the person saw it, so items are stored as they were last sent, by id. An id that is not stored
+is refused; an item is never looked up by its name instead.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 LONGEST_FRAGMENT = 200_000
 LONGEST_WHOLE = 2_000_000
 MOST_UNDONE = 50
-_NOT_TOLD = ("was", "value")
+_NOT_SENT = ("was", "value")
 
 
 class Reviewing:
-    """One workspace's review. Commands wait for each other: each sees what the one before has written."""
+    """The review of one workspace. Listing, deciding and undoing wait for each other: each sees what the last one wrote."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -37,9 +37,9 @@ class Reviewing:
         self._turn = asyncio.Lock()
 
     async def listed(self, suites: Sequence[str] | None) -> dict[str, Any]:
-        """`{items, problems, can_undo}`: everything that waits, of these suites only where some are named.
+        """`{items, problems, can_undo}`: the items that wait for a decision, of these suites or, for None, of all.
 
-        An item with `stale` can only be rejected, for that reason.
+        `stale` in an item is the reason why it can only be rejected.
         """
         from mcptest_engine.authoring.review import look
 
@@ -47,12 +47,12 @@ class Reviewing:
         async with self._turn:
             found = await asyncio.to_thread(look, self._surroundings.workspace, wanted)
             self._items = {item.id: item for item in (*found.items, *(item for item, _ in found.stale))}
-        told = [self._item_json(item) for item in found.items]
-        told += [{**self._item_json(item), "stale": reason} for item, reason in found.stale]
-        return {"items": told, "problems": list(found.problems), "can_undo": bool(self._done)}
+        items = [self._item_json(item) for item in found.items]
+        items += [{**self._item_json(item), "stale": reason} for item, reason in found.stale]
+        return {"items": items, "problems": list(found.problems), "can_undo": bool(self._done)}
 
     async def check(self, item: str, text: str) -> dict[str, Any]:
-        """`{problem}`: what is wrong with a fragment in this item's place, None when it could be accepted."""
+        """`{problem}`: why the item could not be accepted with `text` as its fragment; None if it could."""
         from mcptest_engine.authoring.review import preview
 
         return {
@@ -60,9 +60,9 @@ class Reviewing:
         }
 
     async def whole(self, item: str, text: str | None) -> dict[str, Any]:
-        """`{path, before, after}`: the whole file as it is and as this item would leave it; nothing is written.
+        """`{path, before, after}`: the whole file now, and with this item accepted; nothing is written.
 
-        Raises: Refused where it could not be accepted.
+        `text` replaces the item's fragment. Raises: Refused where the item could not be accepted, or the file is too large.
         """
         found = await asyncio.to_thread(_whole, self._surroundings.workspace, self._item(item), text)
         if sum(map(len, found)) > LONGEST_WHOLE:
@@ -70,8 +70,9 @@ class Reviewing:
         return {"path": self._items[item].suite, "before": found[0], "after": found[1]}
 
     async def decide(self, decisions: Sequence[Mapping[str, object]]) -> dict[str, object]:
-        """Carry them out; `texts` is what was written, before and after, unless it is too large to be shown. Raises: Refused
-        for an item that was not sent before, or a file that cannot be written.
+        """Carry out decisions, each `{id, choice, text?}`; `texts` has the written files, unless they are too large to show.
+
+        Raises: Refused for an item that was not sent before, or a file that cannot be written.
         """
         from mcptest_engine.authoring.review import decide
 
@@ -92,7 +93,7 @@ class Reviewing:
         }
 
     async def undo(self) -> dict[str, object]:
-        """Undo the last write. Raises: Refused when there is none."""
+        """Undo the last write. Raises: Refused when there is none, or a file cannot be written."""
         from mcptest_engine.authoring.review import undo
 
         async with self._turn:
@@ -112,7 +113,7 @@ class Reviewing:
         }
 
     def _texts(self, done: Reviewed) -> list[dict[str, str]]:
-        """`{path, before, after}` of each suite and of each file of accepted snapshots."""
+        """`{path, before, after}` of each written suite and file of accepted snapshots; [] if they are too large together."""
         found = [file for file in done.written if file.after is not None and not file.path.endswith(".pending.yml")]
         if sum(len(file.before or b"") + len(file.after or b"") for file in found) > LONGEST_WHOLE:
             return []
@@ -130,26 +131,26 @@ class Reviewing:
             raise Refused("this proposal no longer exists", hint="the list is read again", kind="gone")
         return self._items[item]
 
-    def _decisions(self, told: Sequence[Mapping[str, Any]]) -> list[Decision]:
+    def _decisions(self, decisions: Sequence[Mapping[str, Any]]) -> list[Decision]:
         from mcptest_engine.authoring.review import Choice
 
         try:
-            return [(self._item(str(one["id"])), Choice(one["choice"]), one.get("text")) for one in told]
+            return [(self._item(str(one["id"])), Choice(one["choice"]), one.get("text")) for one in decisions]
         except (KeyError, ValueError) as wrong:
             raise Refused(f"a decision is {{id, choice, text?}}: {wrong}", kind="protocol") from None
 
     def _item_json(self, item: ReviewItem) -> dict[str, Any]:
-        told = {key: value for key, value in item.to_json().items() if key not in _NOT_TOLD}
-        told["file"] = str(self._surroundings.workspace.root / Path(item.suite))
+        shown = {key: value for key, value in item.to_json().items() if key not in _NOT_SENT}
+        shown["file"] = str(self._surroundings.workspace.root / Path(item.suite))
         for name in ("before", "after"):
-            if len(told[name]) > LONGEST_FRAGMENT:
-                told[name] = told[name][:LONGEST_FRAGMENT]
-                told["is_cut"] = True
-        return told
+            if len(shown[name]) > LONGEST_FRAGMENT:
+                shown[name] = shown[name][:LONGEST_FRAGMENT]
+                shown["is_cut"] = True
+        return shown
 
 
 def _whole(workspace: Workspace, item: ReviewItem, text: str | None) -> tuple[str, str]:
-    """The whole file as it is, and as the item would leave it. Raises: Refused."""
+    """The whole text of the suite now, and with the item accepted. Raises: Refused where it could not be accepted."""
     from mcptest_engine.authoring.review_edits import AcceptedItem, edited
     from mcptest_engine.authoring.review_sources import path_of
     from mcptest_engine.authoring.review_texts import SuiteText, Unreadable

@@ -1,4 +1,4 @@
-"""Runs: queued, executed one after the other, cancelled, and saved as `mcptest run` saves them."""
+"""Runs: queue them, execute them one after the other, cancel them, and save them as `mcptest run` does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Job(NamedTuple):
 
 
 class Runs:
-    """The queue, the current run, and the servers started for the next one."""
+    """The queue of runs, the active run, and the spare servers for the next ones."""
 
     def __init__(
         self,
@@ -47,67 +47,67 @@ class Runs:
         self._surroundings, self._send, self._results, self._traffic = surroundings, send, results, traffic
         self._queue: deque[_Job] = deque()
         self._warm = Warm()
-        self._going: asyncio.Task[None] | None = None
+        self._queue_task: asyncio.Task[None] | None = None
         self._job: _Job | None = None
         self._task: asyncio.Task[RunRecord] | None = None
-        self._unwanted = False
+        self._is_cancelled = False
 
     def use_spares(self, seconds: float) -> None:
-        """Set how long servers that were started for the next run wait for it; 0 ends them and starts no more."""
+        """Set how long spare servers wait for the next run; 0 ends them and starts no more."""
         self._warm.seconds = seconds
         if not seconds:
             self._warm.end()
 
     def end_spares(self, owner: Owner, *, again: bool) -> None:
-        """End the spare servers of a suite, or replace them."""
+        """End the spare servers of `owner`; with `again`, start new ones in their place."""
         for kept in self._warm.end(owner):
             if again:
                 settings = self._settings(_Job("", kept.suite.path, None, {}))
                 self._start_spares(kept.suite, settings._replace(environ=kept.environ), kept.names)
 
     def queue(self, run: str, path: Path, ids: frozenset[str] | None, variables: Mapping[str, str]) -> None:
-        """Queue this run behind those before it. Raises: Refused for a key that is in use."""
+        """Add a run to the end of the queue. Raises: Refused for a key that is in use."""
         if any(job.run == run for job in (*self._queue, self._job) if job is not None):
             raise Refused(f"the run {run} is queued already")
         self._queue.append(_Job(run, path, ids, variables))
         self._send({"event": "run.queued", "run": run, "path": str(path)})
-        if self._going is None:
-            self._going = asyncio.ensure_future(self._go_on())
+        if self._queue_task is None:
+            self._queue_task = asyncio.ensure_future(self._execute_queue())
 
     def cancel(self, run: str | None) -> list[str]:
-        """Cancel one run, queued or active, or all of them; return their keys. The last event of a run marks its end."""
+        """Cancel one run, queued or active, or all for None; return their keys. An active run ends with its last event."""
         ended = [job for job in self._queue if run in (None, job.run)]
         for job in ended:
             self._queue.remove(job)
             self._failed(job, {"message": CANCELLED, "kind": "cancelled"})
         if self._job is not None and run in (None, self._job.run):
             ended.append(self._job)
-            self._unwanted = True
+            self._is_cancelled = True
             if self._task is not None:
                 self._task.cancel()
         return [job.run for job in ended]
 
     async def close(self) -> None:
-        """End everything, and every server with it."""
+        """Cancel all runs, and end all their servers and the spare ones."""
         self.cancel(None)
-        if self._going is not None:
-            await asyncio.wait((self._going,))
+        if self._queue_task is not None:
+            await asyncio.wait((self._queue_task,))
         await self._warm.close()
 
-    async def _go_on(self) -> None:
+    async def _execute_queue(self) -> None:
         try:
             while self._queue:
-                self._job, self._unwanted = self._queue.popleft(), False
+                self._job, self._is_cancelled = self._queue.popleft(), False
                 try:
-                    await self._one(self._job)
-                except Exception as bug:  # noqa: BLE001 - the next run must come, and this one must not be silent
+                    await self._execute_job(self._job)
+                except Exception as bug:  # noqa: BLE001 - report the bug, and go on with the next run
                     message = f"this is a bug in mcptest: {type(bug).__name__}: {bug}"
                     self._failed(self._job, {"message": message, "kind": "bug"})
                 await asyncio.sleep(0)
         finally:
-            self._job = self._going = None
+            self._job = self._queue_task = None
 
-    async def _one(self, job: _Job) -> None:
+    async def _execute_job(self, job: _Job) -> None:
         from mcptest_engine.core.errors import McptestError
         from mcptest_engine.engine_process.event_lines import RunEventLines, record_shown
         from mcptest_engine.running.listening import Listeners
@@ -119,21 +119,21 @@ class Runs:
             self._failed(job, refused.to_json())
             return
         settings = self._settings(job)
-        telling = RunEventLines(self._send, self._results, run=job.run, path=job.path, root=workspace.root)
+        lines = RunEventLines(self._send, self._results, run=job.run, path=job.path, root=workspace.root)
         try:
-            record, pool = await self._execute(suite, settings, job, Listeners([telling]))
+            record, pool = await self._execute(suite, settings, job, Listeners([lines]))
         except McptestError as error:
             self._failed(job, Refused(error.message, hint=error.hint).to_json())
             return
         except asyncio.CancelledError:
-            if not self._unwanted:
+            if not self._is_cancelled:
                 raise
             self._failed(job, {"message": CANCELLED, "kind": "cancelled"})
             return
         self._save(job, record)
-        kept = self._keep_warm(suite, settings, record)
+        spares = self._start_spares_after(suite, settings, record)
         for server in record.servers:
-            if server.name not in kept:
+            if server.name not in spares:
                 self._send(
                     {
                         "event": "server.state",
@@ -145,7 +145,7 @@ class Runs:
                 )
         try:
             await self._remember_catalogs(suite, pool)
-        except Exception as wrong:  # noqa: BLE001  # a convenience of the editor: the run is saved and has its verdict
+        except Exception as wrong:  # noqa: BLE001  # the editor's completion lacks a catalog: no reason to fail the run
             self._send({"event": "warned", "run": job.run, "message": f"cannot store what the servers list: {wrong}"})
         self._send({"event": "run.finished", "run": job.run, "path": str(job.path), "record": record_shown(record)})
 
@@ -155,12 +155,12 @@ class Runs:
         pool = self._warm.take(suite, settings.environ) or self._open(suite, settings, "run")
         assert pool.owner is not None
         pool.owner.role = "run"
-        wanted = suite if job.ids is None else _unfocused(suite)
+        wanted = suite if job.ids is None else _without_only(suite)
         run = launch(wanted, settings, workspace=self._surroundings.workspace, emit=emit, pool=pool)
         token = OWNER.set(pool.owner)  # hooks and scorers belong to the run too
         self._task = asyncio.ensure_future(run)
         OWNER.reset(token)
-        if self._unwanted:
+        if self._is_cancelled:
             self._task.cancel()
         try:
             record = await self._task
@@ -172,7 +172,7 @@ class Runs:
         return record, pool
 
     async def _remember_catalogs(self, suite: LoadedSuite, pool: Pool) -> None:
-        """Store the lists of a run's servers, for the editor."""
+        """Store the catalogs of a run's servers, for completion in the editor."""
         from mcptest_engine.engine_process.browsing import MOST_LISTED
         from mcptest_engine.engine_process.pages import brief
         from mcptest_engine.running.documents import server_item
@@ -195,7 +195,7 @@ class Runs:
             environ=self._surroundings.environ,
             flags=tuple(word for name, text in job.variables.items() for word in ("--var", f"{name}={text}")),
         )
-        return settings._replace(interactive=not settings.ci)  # a person sees the results at once
+        return settings._replace(interactive=not settings.ci)  # a person follows the run in the workbench
 
     def _open(self, suite: LoadedSuite, settings: RunSettings, role: str) -> Pool:
         """A pool whose sessions are recorded by the traffic log."""
@@ -211,9 +211,9 @@ class Runs:
         pool.owner = owner
         return pool
 
-    def _keep_warm(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord) -> frozenset[str]:
-        """Start the servers of this run for the next one; return which."""
-        if record.interrupted or self._unwanted or suite.hooks.get("beforeAll"):  # it must run before any server starts
+    def _start_spares_after(self, suite: LoadedSuite, settings: RunSettings, record: RunRecord) -> frozenset[str]:
+        """Start spare servers for the next run of the suite; return their names."""
+        if record.interrupted or self._is_cancelled or suite.hooks.get("beforeAll"):  # it runs before servers start
             return frozenset()
         reached = tuple(server.name for server in record.servers if server.protocol_version is not None)
         return self._start_spares(suite, settings, reached)
@@ -239,16 +239,16 @@ class Runs:
         try:
             path = self._surroundings.workspace.save_run(record.to_json(streamed=True))
         except (OSError, McptestError) as wrong:
-            told = f"{wrong}; {wrong.hint}" if isinstance(wrong, McptestError) and wrong.hint else str(wrong)
-            self._send({"event": "warned", "run": job.run, "message": told})
+            message = f"{wrong}; {wrong.hint}" if isinstance(wrong, McptestError) and wrong.hint else str(wrong)
+            self._send({"event": "warned", "run": job.run, "message": message})
         self._results.saved(record, path)
 
     def _failed(self, job: _Job, error: ErrorMembers) -> None:
         self._send({"event": "run.failed", "run": job.run, "path": str(job.path), **error})
 
 
-def _unfocused(suite: LoadedSuite) -> LoadedSuite:
-    """The suite without its `only: true`, which does not apply to named tests."""
+def _without_only(suite: LoadedSuite) -> LoadedSuite:
+    """The suite without `only: true`, which must not restrict tests that were selected by id."""
     if not any("only" in entry.data for entry in suite.tests):
         return suite
     tests = tuple(

@@ -1,7 +1,7 @@
-"""The commands by name: each line of input is one, carried out in its own task, and answered when it is done.
+"""The commands by name: each line of input is one command, which is answered when it is done.
 
-What a command needs is imported when the command first arrives. `hello` is answered at once; after it, the rest is imported in
-a thread, so that the first run does not wait.
+Modules are imported by the first command that needs them, so that `hello` is answered at once. After it, a thread imports the
+rest, so that the first run does not wait.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SPARE_SECONDS = 600.0
 
 
 class Service:
-    """Carries out commands; `close` ends everything that they began."""
+    """Carries out commands; `close` ends everything that they started."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -81,7 +81,7 @@ class Service:
         await asyncio.gather(*(getattr(self, part).close() for part in parts), return_exceptions=True)
 
     def _begin(self, number: int | None, name: str, arguments: dict[str, object]) -> None:
-        """Carry the command out at once if it waits for nothing, else in a task: commands begin in order."""
+        """Start a command: a plain function runs now, a coroutine function in a task. Commands start in the order of lines."""
         command = self._commands[name]
         try:
             inspect.signature(command).bind(**arguments)
@@ -110,7 +110,7 @@ class Service:
 
     @contextmanager
     def _answering(self, number: int | None, name: str) -> Iterator[None]:
-        """Turn every exception into the command's answer."""
+        """Turn every exception into the error reply of the command."""
         from mcptest_engine.core.errors import McptestError
 
         try:
@@ -206,7 +206,7 @@ class Service:
             self.runs.use_spares(seconds)
 
     def do_forget(self, number: int) -> None:
-        """Drop the answer to the command with this number: nobody waits for it."""
+        """Cancel the command with this number: nobody waits for its answer."""
         if number in self._tasks:
             self._tasks[number].cancel()
 
@@ -357,7 +357,7 @@ class Service:
 
 
 def _preload() -> None:
-    """Import what the first run will need, at the same time as other work; nothing of it becomes garbage later."""
+    """Import what the first run will need, then exempt all of it from garbage collection: modules are never freed."""
     import gc
 
     import mcptest_engine.engine_process.browsing

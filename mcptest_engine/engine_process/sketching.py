@@ -1,6 +1,6 @@
-"""From a connected server to tests: a scaffold, which calls no tool, and one proposal, which calls one under the policy.
+"""Make tests from a connected server: a scaffold, which calls no tool, or a proposal, which calls one tool if that is allowed.
 
-Catalogs are stored by session, so that a change of the selected tools does not read the server's lists again.
+Catalogs are stored by session, so that selecting other tools does not read the server's lists again.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ LARGEST_SUITE = 4 * 1024 * 1024
 
 
 class Sketching:
-    """Works on the sessions of `browsing`."""
+    """Makes scaffolds and proposals from the sessions of `browsing`."""
 
     def __init__(self, surroundings: Surroundings, browsing: Browsing) -> None:
         self._surroundings, self._browsing = surroundings, browsing
         self._catalogs: WeakKeyDictionary[Session, Catalog] = WeakKeyDictionary()
 
     async def scaffold(self, key: str, into: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The suite's text for this server's tools: `before` is the text of `into` now, "" for a new suite; nothing is written.
+        """Make the text of a suite that tests this server, or of the suite `into` with these tests added; nothing is written.
 
-        `options` are those of `ScaffoldOptions`, with `allow` for the tools that a person has allowed by name.
+        `options` are the fields of `ScaffoldOptions`, and `allow` for the names of tools that a person has allowed. In the
+        returned object, `before` is the present text of `into`, "" for a new suite, and `after` the new text.
 
         Raises: Refused when the server is not connected, its tools cannot be listed, or `into` cannot be read or added to.
         """
@@ -99,7 +100,7 @@ class Sketching:
     ) -> dict[str, object]:
         """Call a tool, at most twice, and propose a test of it; with `suite` the proposal is stored for the review.
 
-        Raises: Refused, of the kind "policy" where the tool may not be called unless a person has `confirmed` exactly that.
+        Raises: Refused; its kind is "policy" for a tool that may only be called when a person has `confirmed` the call.
         """
         from mcptest_engine.authoring.propose import propose
         from mcptest_engine.core.errors import PolicyDenied
@@ -114,12 +115,12 @@ class Sketching:
             made = await propose(opened.session, tool, arguments, gate=gate, server_key=named, timeout_seconds=seconds)
         except PolicyDenied as denied:
             raise Refused(denied.message, hint=denied.hint, kind="policy") from None
-        told: dict[str, Any] = {"calls": made.calls_made, "notes": list(made.notes), "name": made.mapping["name"]}
+        answer: dict[str, Any] = {"calls": made.calls_made, "notes": list(made.notes), "name": made.mapping["name"]}
         if suite is not None:
-            told["name"] = await asyncio.to_thread(
-                self._keep, made, self._surroundings.absolute(suite), tool, arguments
+            answer["name"] = await asyncio.to_thread(
+                self._store_proposal, made, self._surroundings.absolute(suite), tool, arguments
             )
-        return {**told, "mapping": made.mapping, "left_out": list(made.excluded_volatile)}
+        return {**answer, "mapping": made.mapping, "left_out": list(made.excluded_volatile)}
 
     async def _catalog(self, opened: Opened) -> Catalog:
         from mcptest_engine.servers.catalog import read_catalog
@@ -131,7 +132,7 @@ class Sketching:
         return found
 
     def _target(self, opened: Opened) -> tuple[Target, tuple[str, ...]]:
-        """The server as a suite declares it, without secrets, and the notes about it."""
+        """The server as a suite would declare it, without secrets, and notes for the person about it."""
         from mcptest_engine.authoring.targets import (
             TARGET,
             Target,
@@ -142,16 +143,16 @@ class Sketching:
             with_free_names,
         )
 
-        told = opened.told
-        if "suite" in told:
-            return self._declared(told), ()
+        description = opened.description
+        if "suite" in description:
+            return self._declared(description), ()
         settings: dict[str, Any] = {}
         remarks: list[str] = []
         secrets: dict[str, str] = {}
-        if "found" in told:
+        if "found" in description:
             from mcptest_engine.engine_process.found import found_settings
 
-            found = found_settings(str(told["found"]), self._surroundings.start_dir, self._surroundings.environ)
+            found = found_settings(str(description["found"]), self._surroundings.start_dir, self._surroundings.environ)
             values = {name: str(value) for name, value in (found.get("env") or {}).items()}
             secrets = {name: value for name, value in values.items() if is_secret_name(name)}
             if found.get("command"):
@@ -165,42 +166,46 @@ class Sketching:
                 remarks.append(f"values are taken from where mcptest runs: {', '.join(env)}")
             if found.get("headers"):
                 remarks.append(f"headers are not written down: {', '.join(found['headers'])}")
-        elif told.get("url") and not told.get("command"):
-            token = told.get("bearer_token_env")
+        elif description.get("url") and not description.get("command"):
+            token = description.get("bearer_token_env")
             settings = {
-                "url": declared_url(str(told["url"]), secrets),
+                "url": declared_url(str(description["url"]), secrets),
                 **({"auth": {"bearer_token_env": token}} if token else {}),
             }
         else:
-            words = told["command"] if not isinstance(told["command"], str) else opened.session.spec.command or ()
-            values = {name: str(value) for name, value in (told.get("env") or {}).items()}
+            words = (
+                description["command"]
+                if not isinstance(description["command"], str)
+                else opened.session.spec.command or ()
+            )
+            values = {name: str(value) for name, value in (description.get("env") or {}).items()}
             secrets = {name: value for name, value in values.items() if is_secret_name(name)}
             settings = {"command": declared_command([str(word) for word in words], secrets)}
-            settings.update({"cwd": untemplated(str(told["cwd"]))} if told.get("cwd") else {})
-            if told.get("url"):
-                settings["url"] = declared_url(str(told["url"]), secrets)
-                settings.update({"ready": told["ready"]} if told.get("ready") else {})
+            settings.update({"cwd": untemplated(str(description["cwd"]))} if description.get("cwd") else {})
+            if description.get("url"):
+                settings["url"] = declared_url(str(description["url"]), secrets)
+                settings.update({"ready": description["ready"]} if description.get("ready") else {})
             env = {name: f"${{{name}}}" for name in values}
             settings.update({"env": env} if env else {})
-        name = str(told.get("name") or TARGET)
+        name = str(description.get("name") or TARGET)
         added = {one: value for one, value in secrets.items() if one not in settings.get("env", ())}
         settings, added, notes = with_free_names(settings, added, self._surroundings.environ, name)
         remarks += [*variable_notes(added), *notes]
         return Target(settings=settings, key=name), tuple(remarks)
 
-    def _declared(self, told: Mapping[str, object]) -> Target:
+    def _declared(self, description: Mapping[str, object]) -> Target:
         from mcptest_engine.authoring.targets import declared_in_suite
 
-        suite = self._surroundings.load(self._surroundings.absolute(str(told["suite"])))
-        name = str(told.get("server") or next(iter(suite.servers), ""))
+        suite = self._surroundings.load(self._surroundings.absolute(str(description["suite"])))
+        name = str(description.get("server") or next(iter(suite.servers), ""))
         if name not in suite.servers:
             raise Refused(f"the suite no longer has a server `{name}`", kind="gone")
         return declared_in_suite(suite, name)
 
-    def _keep(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, object]) -> str:
+    def _store_proposal(self, made: Proposed, path: Path, tool: str, arguments: Mapping[str, object]) -> str:
         """Store the proposal for the review; return the name of its test.
 
-        A suite with a test of this call gets another `expect` for it, any other one more test.
+        If the suite has a test of this call, the proposal changes the `expect` of that test; otherwise it adds a test.
         """
         import datetime as dt
 
@@ -228,7 +233,7 @@ class Sketching:
             test_name=name,
             test=made.mapping if there is None else None,
             expect=None if there is None else made.mapping["expect"],
-            text=_undashed(made.test) if there is None else made.expect_text,
+            text=_without_dash(made.test) if there is None else made.expect_text,
             why=f"`{tool}` was called {counted(made.calls_made, 'time')} for this",
             stability=made.stability,
             left_out=made.excluded_volatile,
@@ -238,8 +243,8 @@ class Sketching:
         return str(name)
 
 
-def _undashed(block: str) -> str:
-    """The test of a block for `tools:`, without its dash and indentation."""
+def _without_dash(block: str) -> str:
+    """Remove the dash and the indentation of a list item in YAML."""
     lines = block.rstrip("\n").split("\n")
     indent = len(lines[0]) - len(lines[0].lstrip(" ")) + 2
     return "\n".join(line[indent:] for line in lines) + "\n"
@@ -254,7 +259,7 @@ def _free_name(name: str, suite: LoadedSuite) -> str:
 
 
 def _read(path: Path) -> str:
-    """A suite's text, line ends and byte order mark as they are. Raises: Refused."""
+    """Read a suite with its line ends and byte order mark. Raises: Refused for a file that is too large or not readable."""
     try:
         if path.stat().st_size > LARGEST_SUITE:
             raise Refused(f"{path.name} is too large to add to")

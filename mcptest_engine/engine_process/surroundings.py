@@ -1,4 +1,4 @@
-"""Where the process works: the directory for which it was started, the environment, and the workspace."""
+"""The start directory of the engine process, its environment, and the workspace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Surroundings:
-    """What reading and running a suite depends on; set once, by `hello`."""
+    """The directory, environment and workspace in which suites are read and run; set once, by the command `hello`."""
 
     def __init__(self) -> None:
         self._workspace: Workspace | None = None
@@ -45,7 +45,7 @@ class Surroundings:
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace of the start directory; looked for again while there is none, since a first run creates one."""
+        """The workspace of the start directory; found anew while it has no data directory, which a first run creates."""
         from mcptest_engine.workspace.workspace import find_workspace
 
         if self._workspace is None or not self._workspace.data_dir.exists():
@@ -63,14 +63,14 @@ class Surroundings:
         catalog: Mapping[str, object],
         send: Send,
     ) -> None:
-        """Store a server's catalog, and send an event about it."""
+        """Store the catalog of a server of a suite; send an event if it was stored."""
         from mcptest_engine.workspace.catalogs import remember_catalog
 
         if await asyncio.to_thread(remember_catalog, self.workspace.data_dir, str(suite), server, target, catalog):
             send({"event": "catalog.remembered", "path": str(suite), "server": server})
 
     def check(self, path: Path, variables: Mapping[str, str] | None = None) -> CheckedSuite:
-        """The suite at `path` and all its problems."""
+        """Read the suite at `path`, with all its problems."""
         from mcptest_engine.running.documents import suite_options
         from mcptest_engine.suite.load import check_suite
 
@@ -78,7 +78,7 @@ class Surroundings:
         return check_suite(path, options)
 
     def load(self, path: Path, variables: Mapping[str, str] | None = None) -> LoadedSuite:
-        """The suite at `path`. Raises: Refused with its problems."""
+        """Load the suite at `path`. Raises: Refused, with the problems of a suite that has errors."""
         checked = self.check(path, variables)
         if checked.suite is not None:
             return checked.suite

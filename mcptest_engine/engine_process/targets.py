@@ -1,4 +1,4 @@
-"""The server that a screen names: one of a suite, a command, or a URL."""
+"""Find the server that the workbench describes: one of a suite, a command, a URL, or one in a coding agent's settings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """How to reach the server, and the redactor for its secrets.
+    """How to start or reach a server, and the redactor for its secrets.
 
-    `shown` is the command or URL of a suite's server on one line, without secrets.
+    `shown` is the command or URL of a suite's server on one line, without secrets; "" for another server.
     """
 
     spec: ServerSpec
@@ -26,15 +26,17 @@ class Target(NamedTuple):
     shown: str = ""
 
 
-def target_of(told: Mapping[str, object], surroundings: Surroundings, *, name: str) -> Target:
-    """The server that is told: {"suite", "server"}, {"command", "env"?, "cwd"?}, {"url", "bearer_token_env"?} or {"found"}.
+def target_of(description: Mapping[str, object], surroundings: Surroundings, *, name: str) -> Target:
+    """Find the server of a description, which has one of these forms:
 
-    With "command" and "url", and "ready" as in a suite, a program is started that serves HTTP.
-    `name` is what one that has none of its own goes by. Raises: Refused when it names none, or one that cannot be.
+    {"suite", "server"?}, {"command", "env"?, "cwd"?}, {"url", "bearer_token_env"?} or {"found", "agreed"?}, the key of a server
+    in a coding agent's settings. With both "command" and "url", and "ready"? as in a suite, the command starts an HTTP server.
+
+    `name` is the name of a server outside a suite. Raises: Refused for a description without a server, or with a wrong one.
     """
-    if "suite" in told:
-        return _of_suite(told, surroundings)
-    settings = _settings(told, surroundings)
+    if "suite" in description:
+        return _of_suite(description, surroundings)
+    settings = _settings(description, surroundings)
     from mcptest_engine.core.errors import SuiteError
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.servers.spec import spec_from_settings
@@ -55,15 +57,15 @@ def target_of(told: Mapping[str, object], surroundings: Surroundings, *, name: s
     return Target(spec, redactor)
 
 
-def _of_suite(told: Mapping[str, object], surroundings: Surroundings) -> Target:
+def _of_suite(description: Mapping[str, object], surroundings: Surroundings) -> Target:
     from mcptest_engine.core.errors import SuiteError, did_you_mean
     from mcptest_engine.core.redaction import Redactor
     from mcptest_engine.running.documents import server_item
     from mcptest_engine.running.launch import server_specs
     from mcptest_engine.running.settings import RunSettings
 
-    suite = surroundings.load(surroundings.absolute(str(told["suite"])))
-    server = str(told.get("server") or next(iter(suite.servers), ""))
+    suite = surroundings.load(surroundings.absolute(str(description["suite"])))
+    server = str(description.get("server") or next(iter(suite.servers), ""))
     if server not in suite.servers:
         raise Refused(f"the suite has no server `{server}`", hint=did_you_mean(server, suite.servers), kind="gone")
     redactor = Redactor(suite.secrets)
@@ -80,15 +82,15 @@ def _of_suite(told: Mapping[str, object], surroundings: Surroundings) -> Target:
     return Target(specs[server], redactor, item.target)
 
 
-def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, Any]:
-    if "found" in told:
+def _settings(description: Mapping[str, Any], surroundings: Surroundings) -> dict[str, Any]:
+    if "found" in description:
         from mcptest_engine.engine_process.found import found_settings
 
         start_dir, environ = surroundings.start_dir, surroundings.environ
-        return found_settings(str(told["found"]), start_dir, environ, agreed=told.get("agreed"))
+        return found_settings(str(description["found"]), start_dir, environ, agreed=description.get("agreed"))
     from mcptest_engine.suite.secrets import USERINFO_HINT, USERINFO_MESSAGE, has_userinfo
 
-    url, command = told.get("url"), told.get("command")
+    url, command = description.get("url"), description.get("command")
     if url is None and command is None:
         raise Refused("a server is a suite's, a command or a URL: name one")
     over_http: dict[str, Any] = {}
@@ -97,9 +99,9 @@ def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, 
             raise Refused(USERINFO_MESSAGE, hint=USERINFO_HINT)
         if not str(url).startswith(("http://", "https://")):
             raise Refused("a server's URL begins with http:// or https://")
-        token = told.get("bearer_token_env")
+        token = description.get("bearer_token_env")
         over_http = {"url": str(url), **({"auth": {"bearer_token_env": str(token)}} if token else {})}
-        over_http |= {"ready": told["ready"]} if told.get("ready") else {}
+        over_http |= {"ready": description["ready"]} if description.get("ready") else {}
         if command is None:
             return over_http
     try:
@@ -108,12 +110,12 @@ def _settings(told: Mapping[str, Any], surroundings: Surroundings) -> dict[str, 
         raise Refused(f"the command cannot be split: {wrong}", hint="quote it as for a shell") from None
     if not words:
         raise Refused("the command is empty")
-    settings: dict[str, Any] = {"command": words, **over_http, "env": dict(told.get("env") or {})}
-    return {**settings, "cwd": str(told["cwd"])} if told.get("cwd") else settings
+    settings: dict[str, Any] = {"command": words, **over_http, "env": dict(description.get("env") or {})}
+    return {**settings, "cwd": str(description["cwd"])} if description.get("cwd") else settings
 
 
 def _typed_secrets(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The values of secret-looking flags in a command, and of such names in a URL."""
+    """Yield the secrets in a command's flags, and the values of query parameters of a URL with secret-looking names."""
     from urllib.parse import parse_qsl, urlsplit
 
     from mcptest_engine.core.secret_names import is_secret_name

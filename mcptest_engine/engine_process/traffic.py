@@ -1,8 +1,8 @@
 """The messages between mcptest and the servers, for the Traffic screen.
 
-The newest 10,000 rows of all sessions together are stored as they came; they are redacted and sent only while the screen is
-open, a few hundred ten times a second. A line on stderr has the time at which it arrived. If the reader is slow, rows that
-leave the ring before they were sent are counted; results never wait for rows.
+The newest 10,000 rows of all sessions together are stored as they arrived. They are redacted and sent only while the screen is
+open, up to 300 rows ten times a second. If the workbench is slow to read, no rows are sent, so that test results do not wait
+behind them; rows that are dropped from the store before they were sent are counted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ READER_BEHIND_BYTES = 1 << 20
 TEXT_LIMIT = 400
 _MOST_OPEN = 10_000
 _UNSURE = 8 * 1024
-"""Characters before a cut that may be the first half of a secret; they are read, and not shown."""
+"""Characters before a cut that may be the beginning of a secret; they are given to the redactor, and not shown."""
 _KINDS = {Kind.NOTIFICATION: "notification", Kind.REQUEST: "request", Kind.ANSWER: "response"}
 
 
@@ -66,7 +66,10 @@ class _Row(NamedTuple):
 
 
 class Stream(Listener):
-    """The messages of one session, whose ids are its own. `redactor` removes its suite's secrets."""
+    """The listener of one session. `redactor` removes the secrets of its suite.
+
+    `open` has the requests without an answer: (time, method) by (sent, id).
+    """
 
     def __init__(
         self, log: TrafficLog, number: int, server: str, redactor: Callable[[], Redactor], owner: Owner
@@ -92,7 +95,7 @@ class Stream(Listener):
         self.pid = pid
 
     def wrote(self, at: float, stderr_since: Callable[[float], str], *, ended: bool) -> None:
-        """Read stderr after this turn of the loop, or a moment later if it was read just now."""
+        """Schedule a read of stderr: at once, or `STDERR_SECONDS` after the last one."""
         self._stderr_since, self._is_ended = stderr_since, ended
         if self._wrote_at is None:
             self._wrote_at = at
@@ -102,7 +105,7 @@ class Stream(Listener):
         self._log.add(self, at, False, 0, b"", None, is_end=True)
 
     def _read_stderr(self) -> None:
-        """Add the new lines, with the time of the first; an incomplete one waits, unless there will be no more."""
+        """Add the new lines, all with the time of the first; an incomplete line waits for its end, unless stderr has ended."""
         at, self._wrote_at, now = self._wrote_at, None, time.monotonic()
         text = self._stderr_since(self._read_at)
         whole, newline, rest = text.rpartition("\n")
@@ -112,11 +115,11 @@ class Stream(Listener):
                 data = line.encode("utf-8", "replace")
                 self._log.add(self, at or now, False, len(data), data, None, stderr=True)
         if self._is_ended:
-            self._stderr_since = _nothing  # which held the whole session
+            self._stderr_since = _nothing  # the callback holds the whole session
 
 
 class TrafficLog:
-    """The ring of rows, and their events."""
+    """Stores the newest rows of all sessions, and sends them as events."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -124,7 +127,7 @@ class TrafficLog:
         self._bytes = 0
         self._count = 0
         self._opened = 0
-        self._told = 0
+        self._last_sent = 0
         self._timer: asyncio.TimerHandle | None = None
         self._on = False
         self._started = time.time() - time.monotonic()
@@ -142,7 +145,7 @@ class TrafficLog:
         http: Mapping[str, object] | None = None,
         is_end: bool = False,
     ) -> None:
-        """Store one row, or the session's end. A large message is cut, so that its value does not stay in memory."""
+        """Store one row, or the end of a session. A large message is cut, so that not all of it stays in memory."""
         if message is not None:
             message = pruned(message, longest=LARGEST_VALUE + _UNSURE, entries=MOST_NODES)
         self._count += 1
@@ -162,9 +165,9 @@ class TrafficLog:
         connect: Callable[[ServerSpec], Awaitable[Session]],
         owner: Owner,
     ) -> Callable[[ServerSpec], Awaitable[Session]]:
-        """`connect`, with all messages of the session recorded here. `server` "" means the name in the spec."""
+        """Wrap `connect` so that all messages of its session are stored here. `server` "" means the name in the spec."""
 
-        async def heard(spec: ServerSpec) -> Session:
+        async def connect_recorded(spec: ServerSpec) -> Session:
             self._opened += 1
             stream = Stream(self, self._opened, server or spec.name, redactor, owner)
             token, belongs, asked_by = LISTENER.set(stream), OWNER.set(owner), TEST.set("")
@@ -175,15 +178,15 @@ class TrafficLog:
                 OWNER.reset(belongs)
                 TEST.reset(asked_by)
 
-        return heard
+        return connect_recorded
 
     def turn(self, *, on: bool, since: int | None = None) -> int:
-        """Start or stop sending rows. It continues after the last row sent, so that those of the meantime come first.
+        """Start or stop sending rows; return the number of the newest row.
 
-        `since` is the last row that the reader has, where it knows better. Returns the number of the newest row.
+        Sending continues after the last row sent, or after row `since`, so that rows which came meanwhile are sent first.
         """
         self._on = on
-        self._told = self._told if since is None else since
+        self._last_sent = self._last_sent if since is None else since
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -192,7 +195,7 @@ class TrafficLog:
         return self._count
 
     def body(self, number: int) -> str:
-        """The whole of a row as text. Raises: Refused when it is no longer stored."""
+        """The whole redacted message of a row as text. Raises: Refused when the row is no longer stored."""
         row = self._row(number)
         if row is None:
             raise Refused("this message is no longer saved", kind="gone")
@@ -203,12 +206,12 @@ class TrafficLog:
         return text_of(json.dumps(whole, ensure_ascii=False))
 
     def http(self, number: int) -> dict[str, Any] | None:
-        """{"status", "headers", …} of the HTTP response that brought a row; None for one that came in none."""
+        """{"status", "headers", …} of the HTTP response that a row came in; None where there is none."""
         row = self._row(number)
         if row is None or row.http is None:
             return None
-        told: dict[str, Any] = pruned(row.stream.redactor().redact(dict(row.http)))
-        return {name: value for name, value in told.items() if name not in ("id", "body")}
+        response: dict[str, Any] = pruned(row.stream.redactor().redact(dict(row.http)))
+        return {name: value for name, value in response.items() if name not in ("id", "body")}
 
     def _row(self, number: int) -> _Row | None:
         if not self._rows or not isinstance(number, int):
@@ -227,17 +230,17 @@ class TrafficLog:
 
     def _turn(self) -> None:
         self._timer = None
-        if self._told < self._count and self._output.waiting < READER_BEHIND_BYTES:
+        if self._last_sent < self._count and self._output.waiting < READER_BEHIND_BYTES:
             self._send_rows()
-        if self._told < self._count:
+        if self._last_sent < self._count:
             self._wake(TURN_SECONDS)
 
     def _send_rows(self) -> None:
         first = self._rows[0].number
-        dropped = max(first - self._told - 1, 0)
-        begin = max(self._told + 1 - first, 0)
+        dropped = max(first - self._last_sent - 1, 0)
+        begin = max(self._last_sent + 1 - first, 0)
         rows = list(islice(self._rows, begin, begin + ROWS_A_TURN))
-        self._told = rows[-1].number
+        self._last_sent = rows[-1].number
         event: TrafficSent = {"event": "traffic", "rows": [self._shown(row) for row in rows]}
         if dropped:
             event["dropped"] = dropped
@@ -285,7 +288,7 @@ def _nothing(_at: float) -> str:
 
 
 def _about(message: dict[str, Any]) -> str:
-    """The tool, prompt or resource that a request is about; "" for another request."""
+    """The name or URI in a request's params: its tool, prompt or resource; "" where there is none."""
     params = message.get("params")
     about = (params.get("name") or params.get("uri")) if isinstance(params, dict) else None
     return about if isinstance(about, str) else ""
@@ -294,7 +297,10 @@ def _about(message: dict[str, Any]) -> str:
 def _add_message_facts(
     shown: TrafficRow, message: dict[str, Any], row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
 ) -> None:
-    """Add method, id, and of a response the time that it took, by the request that it answers."""
+    """Add the method, id and error flag of a message, and to a response what `_add_answer_facts` adds.
+
+    `waiting` has the requests without an answer, as `Stream.open`; a request is added to it.
+    """
     method, call_id = message.get("method"), message.get("id")
     known_id = isinstance(call_id, (int, str))
     if isinstance(call_id, (int, str)):
@@ -315,14 +321,14 @@ def _add_message_facts(
 def _add_answer_facts(
     shown: TrafficRow, call_id: object, row: _Row, waiting: dict[tuple[bool, Any], tuple[float, str]]
 ) -> None:
-    """Add time and method of what came in answer to a request."""
+    """Add to a response its duration and the method of its request, which is removed from `waiting`."""
     asked = waiting.pop((not row.sent, call_id), None)
     if asked is not None:
         shown["ms"], shown["method"] = round((row.at - asked[0]) * 1000, 2), asked[1]
 
 
 def _parsed(row: _Row) -> object:
-    """The message; of a large one the stored part, None for noise."""
+    """The parsed message, cut if it is large; None for noise and stderr."""
     if row.message is not None or row.stderr:
         return row.message
     try:

@@ -1,8 +1,8 @@
-"""Servers started in advance: when a run has ended, those that it used are started again for the next one.
+"""Spare servers: when a run has ended, the servers that it used are started again for the next run.
 
-Each run has fresh servers, and waits for none. The surprising thing: a server that may have changed on disk since it was
-started would give verdicts about the past, so one is used only if nothing around its files, or below the directory that it
-works in, was touched since then; where that cannot be told, nothing is kept.
+So each run has fresh servers without waiting for them. A server whose files have changed since it was started would give
+verdicts about old code. A spare server is therefore used only if nothing around its files, or below its working directory,
+has changed; if there are too many files to check, no spare server is started.
 """
 
 from __future__ import annotations
@@ -32,52 +32,52 @@ class _Spare(NamedTuple):
 
 
 class Warm:
-    """The pools kept warm, one for each of the few suites that ran last, each for so many `seconds` at most."""
+    """The pools of spare servers, one for each of the last `MOST_SUITES` suites, each for at most `seconds`."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._kept: OrderedDict[Path, _Spare] = OrderedDict()
+        self._spares: OrderedDict[Path, _Spare] = OrderedDict()
         self._closing: set[asyncio.Task[None]] = set()
 
     def keep(self, suite: LoadedSuite, pool: Pool, names: tuple[str, ...], environ: Mapping[str, str]) -> bool:
-        """Start these servers of the suite for its next run; false where it cannot be known whether they are still usable."""
+        """Start these servers of the suite for its next run; False if there are too many files to see whether they change."""
         state = sources_state(suite, names)
         if state is None:
             return False
         pool.warm(names)
         expiry = asyncio.get_running_loop().call_later(self.seconds, self.end, pool.owner)
-        self._kept[suite.path] = _Spare(suite, pool, names, state, environ, expiry)
-        while len(self._kept) > MOST_SUITES:
-            self._let_go(self._kept.popitem(last=False)[1])
+        self._spares[suite.path] = _Spare(suite, pool, names, state, environ, expiry)
+        while len(self._spares) > MOST_SUITES:
+            self._close_spare(self._spares.popitem(last=False)[1])
         return True
 
     def take(self, suite: LoadedSuite, environ: Mapping[str, str]) -> Pool | None:
-        """The servers kept for this suite, if they are what a run would start now."""
-        kept = self._kept.pop(suite.path, None)
-        if kept is None:
+        """Return the spare servers of this suite if a run would start the same ones now; else end them and return None."""
+        spare = self._spares.pop(suite.path, None)
+        if spare is None:
             return None
-        before = kept.suite
-        kept.expiry.cancel()
+        before = spare.suite
+        spare.expiry.cancel()
         same = (
             before.servers == suite.servers
             and before.env == suite.env
             and before.lookups == suite.lookups
             and before.secrets == suite.secrets
             and before.run_options == suite.run_options
-            and kept.environ == environ
-            and not suite.hooks.get("beforeAll")  # which comes before any server
+            and spare.environ == environ
+            and not suite.hooks.get("beforeAll")  # it must run before any server starts
         )
-        if same and kept.pool.well and kept.state == sources_state(suite, kept.names):
-            return kept.pool
-        self._let_go(kept)
+        if same and spare.pool.well and spare.state == sources_state(suite, spare.names):
+            return spare.pool
+        self._close_spare(spare)
         return None
 
     def end(self, owner: Owner | None = None) -> list[_Spare]:
-        """End the servers that belong to `owner`, or all; returns what there was of them."""
-        ended = [kept for kept in self._kept.values() if owner is None or kept.pool.owner is owner]
-        for kept in ended:
-            del self._kept[kept.suite.path]
-            self._let_go(kept)
+        """End the spare servers of `owner`, or all; return what was ended."""
+        ended = [spare for spare in self._spares.values() if owner is None or spare.pool.owner is owner]
+        for spare in ended:
+            del self._spares[spare.suite.path]
+            self._close_spare(spare)
         return ended
 
     async def close(self) -> None:
@@ -85,17 +85,18 @@ class Warm:
         self.end()
         await asyncio.gather(*self._closing, return_exceptions=True)
 
-    def _let_go(self, kept: _Spare) -> None:
-        kept.expiry.cancel()
-        task = asyncio.ensure_future(kept.pool.close())
+    def _close_spare(self, spare: _Spare) -> None:
+        spare.expiry.cancel()
+        task = asyncio.ensure_future(spare.pool.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
 
 def sources_state(suite: LoadedSuite, names: Iterable[str]) -> frozenset[tuple[str, int, int]] | None:
-    """What lies around the files of these servers: the folders of those that a command names, else the one it runs in.
+    """(path, mtime in ns, size) of the files around these servers' own: beside and below the files and folders that a command
+    names, or below the working directory when it names no files. None where there are too many.
 
-    None where there is too much to look through. Servers with a URL are not ours to start.
+    Servers without a command are left out: mcptest does not start them. So are the files of the suite: `take` compares suites.
     """
     from mcptest_engine.running.documents import server_item
     from mcptest_engine.running.watch import state_around
@@ -113,5 +114,5 @@ def sources_state(suite: LoadedSuite, names: Iterable[str]) -> frozenset[tuple[s
             folders.add(base)
         found.update(folder.resolve() / "any" for folder in folders)
     state = state_around(found)
-    own = {str(file) for file in suite.files}  # what the suite says of its servers is compared by itself
+    own = {str(file) for file in suite.files}  # `take` compares the suites themselves
     return None if state is None else frozenset(entry for entry in state if entry[0] not in own)

@@ -1,11 +1,11 @@
-"""What the engine process sends to the workbench unasked: each event is one JSON object, with `event` for its name.
+"""The events that the engine process sends to the workbench: each is one JSON object, whose `event` is its name.
 
-These are the only events there are. `WorkbenchEvent` is their union, so that mypy refuses a member that an event does not have,
-on either side. A class costs nothing when the program runs: a sender writes a dict, a receiver reads the dict of its line.
-`core/events.py` has the events inside the engine; `event_lines.py` makes the events of a run from those.
+`WorkbenchEvent` is the union of all of them, so that mypy refuses an unknown member in the engine and in the workbench. The
+classes are only for type checking: at run time an event is a dict. The events inside the engine are in `core/events.py`;
+`event_lines.py` turns those of a run into these.
 
-`run` is the key that the workbench gave a run, `path` the absolute path of a suite, `id` that of a test. Times are milliseconds
-where named `_ms`, else seconds since 1970. Texts are redacted, and long ones are cut (`pages.py`).
+`run` is the key that the workbench gave a run, `path` the absolute path of a suite, `id` the id of a test. Times are
+milliseconds where named `_ms`, else seconds since 1970. Texts are redacted, and long ones are cut (`pages.py`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class ErrorMembers(TypedDict):
-    """Why something was refused, or failed. `kind` is a word for programs, such as "suite", "usage" or "cancelled".
+    """Why something was refused or failed. `kind` is a word for programs, such as "suite", "usage" or "cancelled".
 
-    `problems` are those of a suite; of a server there are the end of its `stderr`, and in `short` what happened in a few words.
+    `problems` are those of a suite. For a server, `stderr` is the end of its stderr, and `short` the failure in a few words.
     """
 
     message: str
@@ -32,7 +32,7 @@ class ErrorMembers(TypedDict):
 
 
 class RunQueued(TypedDict):
-    """The run begins when those before it are over."""
+    """A run was queued; it starts when those before it have ended."""
 
     event: Literal["run.queued"]
     run: str
@@ -40,7 +40,7 @@ class RunQueued(TypedDict):
 
 
 class TestOfRun(TypedDict):
-    """A test that a run is going to decide. `file` is an absolute path."""
+    """A test in the plan of a run. `file` is an absolute path."""
 
     id: str
     name: str
@@ -51,7 +51,7 @@ class TestOfRun(TypedDict):
 
 
 class RunStarted(TypedDict):
-    """The plan is made; `tests` stand in declared order. `run_id` is that of the record."""
+    """A run has started; `tests` are in the order of the suite. `run_id` is the id of its record."""
 
     event: Literal["run.started"]
     run: str
@@ -62,7 +62,7 @@ class RunStarted(TypedDict):
 
 
 class CaseStarted(TypedDict):
-    """A test's first attempt is under way."""
+    """The first attempt of a test has started."""
 
     event: Literal["case.started"]
     run: str
@@ -70,7 +70,7 @@ class CaseStarted(TypedDict):
 
 
 class CaseAnswered(TypedDict):
-    """A test's call has ended. Its verdict waits for the server's list of tools, or for being run again alone."""
+    """A test's call has ended. Its verdict needs the server's list of tools ("list"), or another run of the test alone."""
 
     event: Literal["case.answered"]
     run: str
@@ -79,7 +79,7 @@ class CaseAnswered(TypedDict):
 
 
 class CaseFinished(TypedDict):
-    """A test is decided. `result` is that of the record without request and output."""
+    """A test has a result: the one of the record, without request and output."""
 
     event: Literal["case.finished"]
     run: str
@@ -88,7 +88,7 @@ class CaseFinished(TypedDict):
 
 
 class CaseExplained(TypedDict):
-    """Why a failed test failed is known better than when it finished; `result` replaces the one before."""
+    """The cause of a failed test is known better than when it finished; `result` replaces the earlier one."""
 
     event: Literal["case.explained"]
     run: str
@@ -97,7 +97,7 @@ class CaseExplained(TypedDict):
 
 
 class NodeChanged(TypedDict):
-    """A node of a composition was begun or has ended. `message` is why it failed or was skipped, "" for neither."""
+    """A node of a composition has started or ended. `message` is why it failed or was skipped, else ""."""
 
     event: Literal["node.changed"]
     run: str
@@ -111,8 +111,8 @@ class NodeChanged(TypedDict):
 class AgentTurn(TypedDict):
     """The model of an agent test has answered.
 
-    `turn` counts from 1, `trial` is missing where there is one conversation. `tokens` and `cost_usd` are those of the
-    conversation so far; a price that is not known is None.
+    `turn` counts from 1; `trial` is absent if there is one conversation. `tokens` and `cost_usd` are those of the conversation
+    so far; an unknown price is None.
     """
 
     event: Literal["agent.turn"]
@@ -127,7 +127,7 @@ class AgentTurn(TypedDict):
 
 
 class HookStarted(TypedDict):
-    """A command of a hook is running; `test` is missing where it is for the whole run."""
+    """A command of a hook has started; `test` is absent for a hook of the whole run."""
 
     event: Literal["hook.started"]
     run: str
@@ -137,7 +137,7 @@ class HookStarted(TypedDict):
 
 
 class HookFinished(TypedDict):
-    """A command of a hook has ended. `hook` is a `HookResult` as JSON, of its output the end."""
+    """A command of a hook has ended. `hook` is a `HookResult` as JSON, with only the end of its output."""
 
     event: Literal["hook.finished"]
     run: str
@@ -145,7 +145,7 @@ class HookFinished(TypedDict):
 
 
 class Warned(TypedDict):
-    """Something a person should know that fails nothing; one line."""
+    """A warning on one line; it fails nothing."""
 
     event: Literal["warned"]
     run: str
@@ -153,7 +153,7 @@ class Warned(TypedDict):
 
 
 class RunFinished(TypedDict):
-    """The run is over and saved; the last event of a run. `record` is without its tests, with `gates` for what was missed."""
+    """The run has ended and was saved; its last event. `record` is made by `event_lines.record_shown`."""
 
     event: Literal["run.finished"]
     run: str
@@ -162,7 +162,7 @@ class RunFinished(TypedDict):
 
 
 class RunFailed(ErrorMembers):
-    """The run did not begin; the last event of a run. The workbench sends it too, about a run that it could not request."""
+    """The run did not start, or failed; its last event. The workbench sends it itself for a run it could not request."""
 
     event: Literal["run.failed"]
     run: str
@@ -170,7 +170,7 @@ class RunFailed(ErrorMembers):
 
 
 class RunAdopted(TypedDict):
-    """An agent's run has ended, with results of the suite as it stands now. The workbench sends it to itself."""
+    """A run of a coding agent has ended, and its results are valid for the suite as it is. The workbench sends it to itself."""
 
     event: Literal["run.adopted"]
     path: str
@@ -182,11 +182,11 @@ class RunAdopted(TypedDict):
 
 
 class ServerState(TypedDict):
-    """What happened to a server of a run, a spare server of a suite (both with `path`), or one that a person connected
-    (`session` is its key): `state` is "starting", "ready", "restarting", "failed" or "closed".
+    """The state of a server has changed to "starting", "ready", "restarting", "failed" or "closed".
 
-    Of one that is ready there are `server_info`, `protocol` and `duration_ms`, in a session `transport` and `remarks`; of one
-    that failed `message`, `short` (the same in a few words), `hint`, the end of its `stderr`, in a session the time `at`.
+    A server of a run or a spare server has `path`; one that a person connected has `session`, its key. With "ready" come
+    `server_info`, `protocol` and `duration_ms`, and in a session `transport` and `remarks`. With "failed" come `message`,
+    `short` (the same in a few words), `hint`, the end of `stderr`, and in a session the time `at`.
     """
 
     event: Literal["server.state"]
@@ -208,7 +208,7 @@ class ServerState(TypedDict):
 
 
 class ServerNews(TypedDict):
-    """A server notified a session of changed lists ("tools", …), or of updated resources, by their URIs."""
+    """A server sent notifications of changed `lists` ("tools", …) or of `updated` resources, given by their URIs."""
 
     event: Literal["server.news"]
     session: str
@@ -217,7 +217,7 @@ class ServerNews(TypedDict):
 
 
 class CatalogRemembered(TypedDict):
-    """Another catalog of a suite's server was stored, for the editor."""
+    """A new catalog of a suite's server was stored, for completion in the editor."""
 
     event: Literal["catalog.remembered"]
     path: str
@@ -225,10 +225,10 @@ class CatalogRemembered(TypedDict):
 
 
 class RunningProcess(TypedDict):
-    """A process of ours, or a session over HTTP, whose `pid` is None.
+    """A process of mcptest, or an HTTP session, whose `pid` is None.
 
     `role` is "workbench", "engine", "run", "spare", "hand", "hook", "scorer", "jq" or "guardian"; `waits` are the requests
-    without an answer as [what, since]. `memory` is in bytes, None where it is not known; the event has none.
+    without an answer as [text, since]. `memory` is in bytes, None where it is not known; the event `processes` has none.
     """
 
     number: int
@@ -244,7 +244,7 @@ class RunningProcess(TypedDict):
 
 
 class ProcessesChanged(TypedDict):
-    """All that runs because of us, the oldest first."""
+    """The list of processes has changed; `rows` is the whole list, oldest first."""
 
     event: Literal["processes"]
     rows: list[RunningProcess]
@@ -253,8 +253,8 @@ class ProcessesChanged(TypedDict):
 class TrafficRow(TypedDict):
     """A message between mcptest and a server, a line on stderr, noise on stdout, or the end of a session (`kind` "end").
 
-    `n` counts from 1, `stream` is the number of the session, `size` is in bytes, `ms` how long an answer took, `status` that of
-    HTTP. `test` is the id of the test that sent a request.
+    `n` counts from 1, `stream` is the number of the session, `size` is in bytes, `ms` is how long the answer took, `status` is
+    the HTTP status. `test` is the id of the test that sent the message.
     """
 
     n: int
@@ -277,7 +277,7 @@ class TrafficRow(TypedDict):
 
 
 class TrafficSent(TypedDict):
-    """New rows, the oldest first; `dropped` is how many before them are no longer there."""
+    """New rows, oldest first; `dropped` is how many rows before them were dropped without being sent."""
 
     event: Literal["traffic"]
     rows: list[TrafficRow]
@@ -295,14 +295,14 @@ class FilesChanged(TypedDict):
 
 
 class FilesWatched(TypedDict):
-    """These files are watched from now on; what was read before may be old."""
+    """These files are watched from now on; what was read from them before may be outdated."""
 
     event: Literal["files.watched"]
     paths: list[str]
 
 
 class CommandFailed(ErrorMembers):
-    """The command `do`, which wants no answer, was refused."""
+    """The command `do`, which was sent without `ask`, was refused."""
 
     event: Literal["command.failed"]
     do: str

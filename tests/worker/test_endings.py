@@ -113,7 +113,7 @@ def test_a_child_that_is_stuck_ends_with_its_input(place: Path, environ: dict[st
     code = (
         "import mcptest_engine.engine_process.__main__ as worker, threading\n"
         "worker._STUCK_SECONDS = 0.1\n"
-        "threading.Thread(target=worker._outlive, args=(0,), daemon=True).start()\n"
+        "threading.Thread(target=worker._exit_if_stuck, args=(0,), daemon=True).start()\n"
         "print('ready', flush=True)\n"
         "while True: pass\n"
     )
