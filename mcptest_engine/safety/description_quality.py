@@ -206,7 +206,7 @@ class Quality:
 
 
 def assess(tools: Iterable[Mapping[str, object]], *, show: Callable[[str], str] = str) -> Quality:
-    """The quality of a catalog's descriptions, of descriptors as `tools/list` sent them; `show` is how a name is told."""
+    """The quality of the descriptions in descriptors as `tools/list` sent them; `show` formats names for messages."""
     listed = list(tools)
     texts = Counter(text.casefold() for tool in listed if (text := _description_of(tool)))
     return Quality(tools=tuple(_assessed(tool, texts, show) for tool in listed))
@@ -214,7 +214,9 @@ def assess(tools: Iterable[Mapping[str, object]], *, show: Callable[[str], str] 
 
 def _assessed(tool: Mapping[str, object], texts: Mapping[str, int], show: Callable[[str], str]) -> ToolQuality:
     name = show(tool_name(tool))
-    found = tuple(DescriptionFinding(tool=name, rule=rule, message=told) for rule, told in _findings(tool, texts, show))
+    found = tuple(
+        DescriptionFinding(tool=name, rule=rule, message=message) for rule, message in _findings(tool, texts, show)
+    )
     return ToolQuality(tool=name, scores=measures(tool), findings=found)
 
 

@@ -1,9 +1,9 @@
 # ruff: noqa: E501 - a pattern is one line, so that it can be read as one
-"""Instructions to the model in what a server says of its tools: the rules SEC-001 to SEC-006, and SEC-008.
+"""Instructions to the model in tool definitions: the rules SEC-001 to SEC-006, and SEC-008.
 
 Pure functions of tool descriptors as `tools/list` sent them; a descriptor of any shape is accepted. Texts are judged in
-their plain form (see `normalizing`), so that a disguise hides nothing. The surprising thing is the order: a text is searched for
-telling words first, and the few phrases whose words are all there are then tried on it.
+their plain form (see `normalizing`), so that a disguise hides nothing. For speed a text is searched for single words first, and
+only the few phrases whose words it has are tried on it.
 
 There are two detectors because neither alone does as well. Of 230 attacks that nothing was learned from, both find 193 (148 with a
 finding of high severity), `phrases` alone 82 (75), the `learned` model alone 180 (121); of 230 honest definitions they report 15, 10 and 9.
@@ -64,26 +64,26 @@ _SAYS_ENCODED = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n|[\u3002\uff01\uff1f]")
 _LONGEST_SENTENCE = 400
 _WITHIN_SERVER = re.compile(r"\bother tools? (?:on|of|in|from) this server\b")
-_INSTRUCTIONS = "instructions"  # of a server: they are there to say how its own tools are used
-_PURPOSE = 200  # of a description: so much is looked at for the words of the tool's name
+_INSTRUCTIONS = "instructions"  # of a server: they may say how its own tools are to be used
+_PURPOSE = 200  # the length of a description's beginning in which words of the tool's name are looked for
 _LONGEST_DECODED = 4_096
-_SHORTEST_WEIGHED = 40  # a shorter text says too little of what it is about
-_MOST_TAKEN_BACK = 8  # places of one phrase in a text
-_SURELY_HONEST = -200  # a score of the learned judge, in hundredths above its threshold
-_SURE_THOUGH_HEDGED = 100  # the same, for a sentence that leaves it to the user
-_BEYOND_DOUBT = 200  # the same
+_SHORTEST_WEIGHED = 40  # a shorter text is not weighed against the learned judge
+_MOST_TAKEN_BACK = 8  # how many places of one phrase in a text may be rejected as honest
+_SURELY_HONEST = -200  # score of the learned judge: hundredths above its threshold
+_SURE_THOUGH_HEDGED = 100  # in the same unit, for a sentence that leaves the choice to the user
+_BEYOND_DOUBT = 200  # in the same unit
 
 
 def description_warnings(tools: Iterable[Mapping[str, object]]) -> tuple[Finding, ...]:
-    """What the rules say of `tools`, in their order and then the rules'; at most one finding for each tool and rule.
+    """The findings of the rules on `tools`, in their order and then the rules'; at most one for each tool and rule.
 
-    Entries that are no objects are passed over: whoever read the list has told of them.
+    Entries that are no objects are skipped: the reader of the list reports them.
     """
     return tuple(found for tool in findings_of_tools(tools) for found in worst_of_each_rule(tool))
 
 
 def findings_of_tools(tools: Iterable[Mapping[str, object]]) -> Iterator[list[Finding]]:
-    """The same at every place where a rule fired, tool by tool."""
+    """All findings of each tool, one list a tool: a finding for each rule and text."""
     listed = [tool for tool in tools if hasattr(tool, "get")]
     judge = Judge(tool_name(tool) for tool in listed)
     for tool in listed:
@@ -91,11 +91,11 @@ def findings_of_tools(tools: Iterable[Mapping[str, object]]) -> Iterator[list[Fi
 
 
 class Match(NamedTuple):
-    """A rule that a text matches: the words that it was found by, decoded from `encoding` if that is named.
+    """A rule that a text matches. `excerpt` has the words that matched, decoded from `encoding` if that is set.
 
-    `sentences` are the whole ones that those words stand in.
-    `learned` says that the learned judge alone found it, or that it may well be honest: then it is of medium severity at most.
-    `is_absolute` says that the judge is sure beyond doubt: pressing a model so hard to choose a tool (SEC-006) is of high severity.
+    `sentences` are the whole sentences around them.
+    `learned` says that only the learned judge found the match, or that it may well be honest: of medium severity at most.
+    `is_absolute` says that the judge is sure beyond doubt: urging the model so to choose a tool (SEC-006) is of high severity.
     """
 
     rule: str
@@ -114,7 +114,7 @@ class Match(NamedTuple):
 
 
 class Judge:
-    """Judges texts; one that comes again, as those of schemas do, is read once. `names` are those of the server's tools."""
+    """Judges texts; equal ones, which schemas often have, are judged once. `names` are those of the server's tools."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._names = frozenset(name.lower() for name in names if len(name) <= _LONGEST_NAME)
@@ -122,7 +122,7 @@ class Judge:
         self._reading = Reading()
 
     def findings(self, owner: str, texts: Iterable[Text]) -> list[Finding]:
-        """The findings of one tool, prompt or resource, in the rules' order: of each rule and text the first of the worst severity."""
+        """The findings of one entry, in the rules' order: for each rule and text the first one of the worst severity."""
         found: dict[tuple[str, Text], Match] = {}
         name = owner.lower()
         texts = list(texts)
@@ -191,7 +191,7 @@ def _finding(owner: str, text: Text, match: Match) -> Finding:
 
 
 def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, depth: int = 0) -> Iterator[Match]:
-    """What is found in the encoded runs of a part once they are decoded, as often as they were encoded."""
+    """The matches in the encoded runs of a part once they are decoded, also where encodings are nested."""
     for run in encoded_texts(part):
         if run.suspicious and not (run.text and _is_explained(part, run)):
             yield Match("SEC-004", part[run.start : min(run.end, run.start + 24)])
@@ -206,20 +206,20 @@ def _decoded_matches(part: str, text: Text, names: frozenset[str], own: str, dep
 
 
 def _is_explained(part: str, run: Encoded) -> bool:
-    """Whether an encoded run is an example of its encoding, or what it says stands beside it in plain words."""
+    """Whether an encoded run is an example of its encoding, or its decoded text also stands beside it."""
     if _EXAMPLE_OF_ENCODING.search(part, max(0, run.start - 100), run.start):
         return True
-    said = " ".join(re.findall(r"\w+", run.text.lower()))
+    decoded = " ".join(re.findall(r"\w+", run.text.lower()))
     rest = f"{part[: run.start]} {part[run.end :]}"
-    return bool(said) and said in " ".join(re.findall(r"\w+", rest.lower()))
+    return bool(decoded) and decoded in " ".join(re.findall(r"\w+", rest.lower()))
 
 
 def _text_matches(
     part: str, text: Text, names: frozenset[str], own: str, about: frozenset[str], *, is_decoded: bool = False
 ) -> Iterator[Match]:
-    """What phrases and the learned judge find in a part of `text`: the first place of each rule, phrases first.
+    """The matches of phrases and of the learned judge in a part of `text`: the first place of each rule, phrases first.
 
-    A phrase in prose that is no order by its form does not count where the judge is sure that the sentence is honest.
+    A phrase in prose that does not have the form of an order is dropped where the judge is sure that the sentence is honest.
     """
     done: set[str] = set()
     place = place_of(text)
@@ -271,9 +271,9 @@ def _sentences_around(text: str, start: int, end: int) -> str:
 
 
 def is_quoted_attack(text: str, at: int, raw: str, *, of_sentence: bool = False) -> bool:
-    """Whether what was found at `at` is an example that a tool against attacks quotes: "finds phrases such as '…'".
+    """Whether the match at `at` is an example that a tool against attacks quotes: "finds phrases such as '…'".
 
-    `text` is `raw` in its plain form, in small letters. `of_sentence` is for a place that begins before the quotation.
+    `text` is the plain form of `raw`, in small letters. `of_sentence` says that the match may begin before the quotation.
     """
     before = text[max(0, at - 300) : at + (160 if of_sentence else 0)]
     words = re.findall(r"\w+", text[at : at + 40])[:2]
@@ -294,7 +294,7 @@ def is_quoted_attack(text: str, at: int, raw: str, *, of_sentence: bool = False)
 
 
 def place_of(text: Text) -> str:
-    """A letter for what a text is: description, title, name; of an argument its name (k), description (p), value; or else."""
+    """A letter for the kind of text: description, title, name; of an argument its name (k), description (p), value; or other."""
     if text.where in ("description", "title", "name"):
         return text.where[0]
     if text.is_name:
@@ -305,19 +305,19 @@ def place_of(text: Text) -> str:
 
 
 def about_of(name: str, place: str) -> frozenset[str]:
-    """What a tool's name says its description is about; texts of schemas are judged without it, many tools have the same."""
+    """The stems of a tool's name for its title and description; none for other texts, which many tools share."""
     return stems_of_name(name) if place in "dt" and len(name) <= _LONGEST_NAME else frozenset()
 
 
 def _secret_name(text: Text) -> str | None:
-    """The argument that the text is a default or example of, when its name promises a secret."""
+    """The argument that the text is a default or example of, when its name is that of a secret."""
     if not text.argument or not _OF_VALUE.search(text.where):
         return None
     return text.argument if is_secret_name(text.argument) else None
 
 
 def _place_text(text: Text) -> str:
-    """What a place is called in a sentence."""
+    """The place of a text as a noun phrase for messages."""
     last = text.where.rsplit(".", 1)[-1]
     if last == "instructions":
         return "text"

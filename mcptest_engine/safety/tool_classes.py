@@ -1,10 +1,10 @@
-"""How dangerous a tool is to call, by its annotations and, failing those, by its name. What may be done then: `execution`.
+"""How dangerous a tool is to call, by its annotations and, failing those, by its name. What may be done: `execution_policy`.
 
-The surprising thing is that annotations may say less than yes or no: `readOnlyHint: false` means at least mutating, so that a
-destructive name still counts, and `destructiveHint: false` only keeps the name from saying destructive.
+Annotations may say less than yes or no: `readOnlyHint: false` means at least mutating, so that a destructive name still counts,
+and `destructiveHint: false` only keeps the name from making the tool destructive.
 
-`MUTATING_WORDS` and `DESTRUCTIVE_WORDS` are the documented lists; `classify_name` goes by them alone. `classify` goes
-by `cautious_class`, which knows more words and sees through disguises, and is never less dangerous than the documented class.
+`MUTATING_WORDS` and `DESTRUCTIVE_WORDS` are the documented lists; `classify_name` uses only these. `classify` uses
+`cautious_class`, which knows more words and sees through disguises; its class is never less dangerous than the documented one.
 See docs/explanation/safety.md. Source: MCP 2025-11-25, schema, ToolAnnotations.
 """
 
@@ -40,13 +40,13 @@ resolve restart restore retry retweet rollback rotate save schedule sell shell s
 submit subscribe swap sync tap terminal toggle touch transfer trigger tweet unassign unblock unfollow unlock unmute
 unsubscribe upsert upvote withdraw
 """
-# These name a thing as often as a deed, so that a reading word in front of them takes the deed away: `get_commit`.
-_DEED_OR_THING = """
+# These are nouns as often as verbs, so they do not count in a name that begins with a reading word: `get_commit`.
+_VERB_OR_NOUN = """
 book branch build buy call charge close comment commit fork lock merge open order release request review run script sign
 star tag test trade vote
 """
-# These are deeds at the beginning of a name only: `label_issue`, `change_password`, `type_text`, but not `issue_label`.
-_DEED_AT_FIRST = frozenset(
+# These count as verbs only at the beginning of a name: `label_issue`, `change_password`, `type_text`, but not `issue_label`.
+_VERB_AT_START = frozenset(
     [
         "block",
         "bookmark",
@@ -69,9 +69,9 @@ _DEED_AT_FIRST = frozenset(
 _DISKS = frozenset(("disk", "drive", "partition", "volume"))  # `format_disk`, but not `format_json`
 _READING = "check count describe fetch find get has head is list lookup query read search show view"
 _ACTING = frozenset(_MORE_MUTATING.split())
-_ACTING_UNLESS_READING = _ACTING.union(_DEED_OR_THING.split())
+_ACTING_UNLESS_READING = _ACTING.union(_VERB_OR_NOUN.split())
 _DESTROYING = frozenset(_MORE_DESTRUCTIVE.split())
-# `deleteuser`: a long verb glued to anything but an ending of its own, a short one glued to a thing that it is done to.
+# `deleteuser`: a long verb glued to anything but its own endings, or a short verb glued to a typical object.
 _LONG = (
     "delete|remove|destroy|purge|erase|revoke|truncate|terminate|unlink"
     "|create|update|insert|upload|execute|deploy|submit|publish"
@@ -90,7 +90,7 @@ _GLUED = lazy_pattern(
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 # `HTTPServer2Put` gives http, server, 2, put: a run of capitals is a word of its own up to the last one.
 _WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# `DELETEuser` gives delete, user and `dElEtE` delete: cases that say nothing of where a word begins.
+# Case that does not show where a word begins: `DELETEuser` gives delete and user, `dElEtE` gives delete.
 _ODD_CASE = lazy_pattern(r"[A-Z]{2,}[a-z]|[a-z][A-Z][a-z]?[A-Z]")
 _CAPITALS_FIRST = lazy_pattern(r"[A-Z]{2,}|[A-Z]?[a-z]+|[0-9]+")
 _PIECE = lazy_pattern(r"[a-z]+")
@@ -136,8 +136,8 @@ _DESCRIBED = {
 def classify(tool: Mapping[str, object]) -> ToolClass:
     """The class of a tool descriptor as `tools/list` sent it.
 
-    An `annotations` with a hint that is no boolean makes no tool safer than its name does: of its other hints only those
-    count that make it more dangerous.
+    `annotations` with a hint that is no boolean make no tool safer than its name does: of the other hints only those count
+    that make it more dangerous.
     """
     name = tool.get("name")
     by_name = cautious_class(name) if isinstance(name, str) else ToolClass.READ_ONLY_PRESUMED
@@ -150,12 +150,12 @@ def classify(tool: Mapping[str, object]) -> ToolClass:
 
 
 def class_of(descriptors: Iterable[Mapping[str, object]]) -> ToolClass:
-    """The class of a tool that is listed once or several times: the most dangerous one."""
+    """The most dangerous class among the descriptors of one tool, which may be listed several times."""
     return max(map(classify, descriptors), key=lambda tool_class: tool_class.severity)
 
 
 def descriptors_by_name(tools: Iterable[object]) -> dict[str, tuple[Mapping[str, object], ...]]:
-    """What `tools/list` sent by the name of the tool, in its order; what is no descriptor with a name is left out."""
+    """The descriptors of `tools/list` by tool name, in their order; entries without a text as name are left out."""
     found: dict[str, tuple[JsonMapping, ...]] = {}
     for tool in tools:
         if isinstance(tool, Mapping) and isinstance(name := tool.get("name"), str):
@@ -203,18 +203,18 @@ def cautious_class(name: str) -> ToolClass:
 
 
 def _class_by_more_words(words: list[str]) -> ToolClass:
-    """The class that the words suggest by all the lists, and by verbs that are glued to what they act on."""
+    """The class that the words suggest by all the lists, and by verbs glued to their objects."""
     if not _DESTROYING.isdisjoint(words) or ("format" in words and not _DISKS.isdisjoint(words)):
         return ToolClass.DESTRUCTIVE
     found = [_class_of_words(words)]
-    deeds = _ACTING if words and words[0] in _READING.split() else _ACTING_UNLESS_READING
-    if not deeds.isdisjoint(words) or (words and words[0] in _DEED_AT_FIRST):
+    verbs = _ACTING if words and words[0] in _READING.split() else _ACTING_UNLESS_READING
+    if not verbs.isdisjoint(words) or (words and words[0] in _VERB_AT_START):
         found.append(ToolClass.MUTATING)
     may_be_glued = [
         word
         for word in words
         if word not in _VERBS and (word.startswith(_SHORT_VERBS) or any(verb in word for verb in _LONG_VERBS))
-    ]  # few are, and the pattern takes long to compile
+    ]  # checked first, because the pattern takes long to compile and few words need it
     for glued in filter(None, map(_GLUED.fullmatch, may_be_glued) if may_be_glued else ()):
         verb = glued["long"] or glued["last"] or glued["short"]
         is_destructive = verb in DESTRUCTIVE_WORDS or verb in _DESTROYING
@@ -233,7 +233,7 @@ def _class_of_words(words: list[str]) -> ToolClass:
 
 
 def _mixes_alphabets(name: str) -> bool:
-    """Whether a word has letters of the alphabet and others, which is how a letter is passed off as another."""
+    """Whether a word has ASCII letters and others, as look-alike letters do in a disguised word."""
     return any(not word.isascii() and _ASCII_LETTER.search(word) for word in _LETTERS.findall(name))
 
 

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - a pattern is one line, so that it can be read as one
-"""SEC-002 by the names of tools: what one tool's description orders about others.
+"""SEC-002 by the names of tools: orders about other tools in one tool's description.
 
-A pair of tools that are both not the described one, another tool's arguments changed, another tool declared dead. The surprising
-thing is what is left alone: "call list_x first", and "list_x is deprecated, use list_y", stand in honest catalogs.
+Such an order makes one tool's call follow another's, changes another tool's arguments, or declares another tool unusable.
+"call list_x first" and "list_x is deprecated, use list_y" are not reported, because honest catalogs say so.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ _CHANGED = r"(?:changed|set|added|replaced|appended|substituted|redirected|swapp
 _ARGUMENT_CHANGED = re.compile(
     rf"\b{_CHANGES}\b.{{0,60}}\b{_ARGUMENTS}\b|\b{_ARGUMENTS}\b.{{0,60}}\b(?:must|has to|have to|is to|are to|should|needs? to)\b.{{0,15}}\b{_CHANGED}\b"
 )
-_DEAD = re.compile(
+_RETIRED = re.compile(
     r".{0,12}\b(?:is|are|was|were|has been|have been|had been|became|gets?)\b.{0,20}\b(?:deprecated|withdrawn|retired|disabled|replaced|removed|discontinued|superseded|outdated|obsolete|taken offline|shut down|switched off)\b"
 )
 _BAD = re.compile(
@@ -146,7 +146,7 @@ _CHOSEN = re.compile(
 def orders_about_tools(
     text: str, own: str, names: frozenset[str], arguments: frozenset[str]
 ) -> Iterator[tuple[int, int]]:
-    """Where a text in small letters orders something about other tools.
+    """The start and end of each sentence that orders something about other tools, in a text in small letters.
 
     `own` is the described tool's name, `names` are those of the server's tools, and `arguments` those of this tool's arguments.
     """
@@ -161,9 +161,9 @@ def orders_about_tools(
         sentence = text[start:end]
         following = text[start : spans[at + 1][1]] if at + 1 < len(spans) else sentence
         if (
-            _is_pair(sentence, start, others, found, own)
-            or _changes(sentence, start, others)
-            or _replaces(following, start, others, own)
+            _orders_pair(sentence, start, others, found, own)
+            or _changes_arguments(sentence, start, others)
+            or _replaces_tool(following, start, others, own)
         ):
             yield start, end
 
@@ -174,8 +174,8 @@ def _is_tool(name: str, names: frozenset[str], arguments: frozenset[str]) -> boo
     return "_" in name and name not in arguments and name.split("_", maxsplit=1)[0] in _VERBS
 
 
-def _is_pair(sentence: str, start: int, others: list[re.Match[str]], found: list[re.Match[str]], own: str) -> bool:
-    """Whether a call of one tool is to be followed by, or its result passed to, another one that does something with it."""
+def _orders_pair(sentence: str, start: int, others: list[re.Match[str]], found: list[re.Match[str]], own: str) -> bool:
+    """Whether a call of one tool is to be followed by a call of another, risky one, or its result passed to it."""
     if not _INSISTS.search(sentence) or _CHOSEN.search(sentence):
         return False
     for one in others:
@@ -187,13 +187,13 @@ def _is_pair(sentence: str, start: int, others: list[re.Match[str]], found: list
                 continue
             if _NEGATED.search(between):
                 continue
-            if two[0] != own or (not _akin(one[0], own) and _CARRIED.search(sentence[one.end() - start :])):
+            if two[0] != own or (not _share_noun(one[0], own) and _CARRIED.search(sentence[one.end() - start :])):
                 return True
     return False
 
 
-def _changes(sentence: str, start: int, others: list[re.Match[str]]) -> bool:
-    """Whether another tool, one that does something, is to be called with other arguments."""
+def _changes_arguments(sentence: str, start: int, others: list[re.Match[str]]) -> bool:
+    """Whether another, risky tool is to be called with other arguments."""
     if not _TRIGGER.search(sentence) and not _INSISTS.search(sentence):
         return False
     changed = _ARGUMENT_CHANGED.search(sentence)
@@ -202,15 +202,15 @@ def _changes(sentence: str, start: int, others: list[re.Match[str]]) -> bool:
     return any(_is_risky(one[0]) and abs(one.start() - start - changed.start()) < 120 for one in others)
 
 
-def _replaces(text: str, start: int, others: list[re.Match[str]], own: str) -> bool:
-    """Whether another tool is declared dead or bad, and this one is to be called in its place."""
+def _replaces_tool(text: str, start: int, others: list[re.Match[str]], own: str) -> bool:
+    """Whether another tool is declared unusable or bad, and this one is to be called in its place."""
     instead = _INSTEAD.search(text)
     if instead is None:
         return False
     for one in others:
         rest = text[one.end() - start :]
         bad = _BAD.search(rest[:120])
-        if _DEAD.match(rest) and (bad or not _akin(one[0], own)):
+        if _RETIRED.match(rest) and (bad or not _share_noun(one[0], own)):
             return True
         if (
             bad
@@ -221,7 +221,7 @@ def _replaces(text: str, start: int, others: list[re.Match[str]], own: str) -> b
         before = text[: one.start() - start]
         if (
             re.search(r"\b(?:whenever|every time|each time|always)\b.{0,40}\Z", before)
-            and not _akin(one[0], own)
+            and not _share_noun(one[0], own)
             and re.search(r"\binstead\b", rest)
         ):
             return True
@@ -232,8 +232,8 @@ def _is_risky(name: str) -> bool:
     return not _RISKY.isdisjoint(re.split(r"[_-]", name)) or classify_name(name) is not ToolClass.READ_ONLY_PRESUMED
 
 
-def _akin(one: str, other: str) -> bool:
-    """Whether two names have a noun in common, or, where one has none, a verb: `list_v1` and `list_v2`."""
+def _share_noun(one: str, other: str) -> bool:
+    """Whether two names share a noun or, where one has no noun, any word: `list_v1` and `list_v2`."""
     words = [frozenset(part.rstrip("s") for part in re.split(r"[_\W]", name) if len(part) > 2) for name in (one, other)]
     nouns = [held - _VERBS for held in words]
     return not nouns[0].isdisjoint(nouns[1]) if all(nouns) else not words[0].isdisjoint(words[1])

@@ -1,1 +1,1 @@
-"""What changed between two catalogs of a server, and whether whoever used the old one still can. Values in, values out."""
+"""What changed between two catalogs of a server, and whether clients of the old one still work. Pure functions."""

@@ -1,4 +1,4 @@
-"""Changes of the keywords that are numbers: limits of values, lengths and counts, and `multipleOf`."""
+"""Changes of numeric keywords: limits of values, lengths and counts, and `multipleOf`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = ("maxLength", "maxItems", "maxProperties")
 
 
 def bound_changes(old: Mapping[str, object], new: Mapping[str, object], path: str) -> Iterator[SchemaChange]:
-    """The limits that differ. One that is no number, as the boolean `exclusiveMinimum` of old dialects, cannot be told."""
+    """The limits that differ; of unknown effect if one is no number, as the boolean `exclusiveMinimum` of old dialects."""
     for keyword in (*_LEAST, *_MOST):
         yield from _limit(keyword, old.get(keyword), new.get(keyword), path, is_least=keyword in _LEAST)
     for inclusive, exclusive, is_least in (
@@ -48,7 +48,7 @@ def _limit(keyword: str, before: object, after: object, path: str, *, is_least: 
 
 
 def _tightest(inclusive: Any, exclusive: Any, is_least: bool) -> tuple[Any, int] | None:
-    """The limit that holds, and 1 when it is itself refused."""
+    """The stricter of two limits as (value, 1 if the value itself is excluded, else 0); None without a limit."""
     found = [(value, strict) for value, strict in ((inclusive, 0), (exclusive, 1)) if _is_number(value)]
     if not found:
         return None
@@ -56,7 +56,7 @@ def _tightest(inclusive: Any, exclusive: Any, is_least: bool) -> tuple[Any, int]
 
 
 def _whole_number(limit: tuple[Any, int] | None, is_least: bool) -> int | None:
-    """The outermost whole number that a limit allows; None without a limit, and where it is no finite number."""
+    """The outermost whole number that a limit allows; None without a finite limit."""
     if limit is None or not math.isfinite(limit[0]):
         return None
     value, strict = limit
@@ -69,7 +69,7 @@ def _compared(
 ) -> Iterator[SchemaChange]:
     if before == after:
         return
-    told = f"`{keyword}` {_limit_text(before)} became {_limit_text(after)}"
+    message = f"`{keyword}` {_limit_text(before)} became {_limit_text(after)}"
     if after is None:
         tightened = False
     elif before is None:
@@ -78,7 +78,7 @@ def _compared(
         ranks = [(limit if is_least else -limit, strict) for limit, strict in (before, after)]
         tightened = ranks[1] > ranks[0]
     effect = Effect.NARROWED if tightened else Effect.WIDENED
-    yield SchemaChange(path, keyword, effect, told, before and before[0], after and after[0])
+    yield SchemaChange(path, keyword, effect, message, before and before[0], after and after[0])
 
 
 def _limit_text(limit: tuple[object, int] | None) -> str:
@@ -88,14 +88,14 @@ def _limit_text(limit: tuple[object, int] | None) -> str:
 def _multiple(before: Any, after: Any, path: str) -> Iterator[SchemaChange]:
     if before == after:
         return
-    told = f"`multipleOf` {'(none)' if before is None else before} became {'(none)' if after is None else after}"
+    message = f"`multipleOf` {'(none)' if before is None else before} became {'(none)' if after is None else after}"
     whole = isinstance(before, int) and isinstance(after, int) and before > 0 and after > 0
     if after is None or (whole and before % after == 0):
-        yield SchemaChange(path, "multipleOf", Effect.WIDENED, told, before, after)
+        yield SchemaChange(path, "multipleOf", Effect.WIDENED, message, before, after)
     elif before is None or (whole and after % before == 0):
-        yield SchemaChange(path, "multipleOf", Effect.NARROWED, told, before, after)
+        yield SchemaChange(path, "multipleOf", Effect.NARROWED, message, before, after)
     elif whole:
-        yield SchemaChange(path, "multipleOf", Effect.BOTH, told, before, after)
+        yield SchemaChange(path, "multipleOf", Effect.BOTH, message, before, after)
     else:
         yield _unknown(path, "multipleOf")
 

@@ -1,7 +1,7 @@
 """What changed between two catalogs of one server, entry by entry, and whom it breaks.
 
-Arguments may only gain: what an old client sends must still be taken. Results may only lose: what a server sends must still be
-what an old client knows. Descriptions break nobody and are shown; new ones are judged like those of an unknown server.
+Schemas of arguments may only widen: what an old client sends must still be accepted. Schemas of results may only narrow: an old
+client must know all that the server sends. Descriptions break nobody; new ones are judged like those of an unknown server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcptest_engine.safety.findings import Finding
     from mcptest_engine.safety.tool_surface import Surface
 
-_SAFE = {  # hint -> the value it has when it is not given, and the one that promises something
+_SAFE = {  # hint -> its default, and the value that promises something
     "readOnlyHint": (False, True),
     "destructiveHint": (True, False),
     "idempotentHint": (False, True),
@@ -37,7 +37,7 @@ _ALIKE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The changes, breaking ones first, and what the rules say of descriptions that are new."""
+    """The changes, breaking ones first, and the findings of the poisoning rules that are new."""
 
     changes: tuple[Change, ...]
     warnings: tuple[Finding, ...] = ()
@@ -47,14 +47,14 @@ class Compared:
 
     @property
     def breaks(self) -> bool:
-        """Whether an old client may break: a change that cannot be told counts."""
+        """Whether an old client may break: a change of unknown impact counts."""
         return any(change.impact is not Impact.COMPATIBLE for change in self.changes)
 
 
 def catalog_changes(
     old: Mapping[str | None, Surface], new: Mapping[str | None, Surface], *, sections: frozenset[str]
 ) -> Compared:
-    """The differences between two catalogs, by server. `sections` are the lists that both hold: of others nothing can be said.
+    """The differences between two catalogs, by server. `sections` are the lists that both hold; only those are compared.
 
     Two catalogs of one server each are compared whatever the servers are called.
     """
@@ -68,7 +68,7 @@ def catalog_changes(
         changes += [_server_change(name, Impact.COMPATIBLE, "is new") for name in new if name not in old]
         warnings += [finding for name in new if name not in old for finding in description_warnings(new[name].tools)]
     for name, before, after in pairs:
-        changes += _surface(before, after, name, sections)
+        changes += _surface_changes(before, after, name, sections)
         warnings += _new_warnings(before, after)
     order = list(Impact)
     return Compared(tuple(sorted(changes, key=lambda change: order.index(change.impact))), tuple(warnings))
@@ -78,7 +78,7 @@ def _server_change(name: str | None, impact: Impact, message: str) -> Change:
     return Change(kind="server", name=str(name), impact=impact, message=message)
 
 
-def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset[str]) -> Iterator[Change]:
+def _surface_changes(old: Surface, new: Surface, server: str | None, sections: frozenset[str]) -> Iterator[Change]:
     lists = (
         ("tools", "tool", "name", old.tools, new.tools, _tool_changes),
         ("prompts", "prompt", "name", old.prompts, new.prompts, _prompt),
@@ -95,12 +95,12 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
             yield Change(kind=kind, name=name, impact=Impact.BREAKING, message=message, server=server)
         for name in added:
             yield Change(kind=kind, name=name, impact=Impact.COMPATIBLE, message="is new", server=server)
-        unclear = _unclear(before, after, key)
-        for name in unclear:
+        ambiguous = _ambiguous_names(before, after, key)
+        for name in ambiguous:
             message = "is listed more than once, and differs from before: it is unclear which one is meant"
             yield Change(kind=kind, name=name, impact=Impact.UNKNOWN, message=message, server=server)
         for name in has:
-            if name in had and name not in unclear and had[name] != has[name]:
+            if name in had and name not in ambiguous and had[name] != has[name]:
                 for impact, where, path, message in compare(had[name], has[name]):
                     yield Change(
                         kind=kind, name=name, impact=impact, message=message, where=where, path=path, server=server
@@ -112,10 +112,10 @@ def _surface(old: Surface, new: Surface, server: str | None, sections: frozenset
         )  # fmt: skip
 
 
-_Told = tuple[Impact, str, str, str]
+_Difference = tuple[Impact, str, str, str]
 
 
-def _tool_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
+def _tool_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
     yield from _schema(
         "inputSchema", schema_changes(old.get("inputSchema", {}), new.get("inputSchema", {})), _OF_ARGUMENTS
     )
@@ -141,24 +141,24 @@ _OF_ARGUMENTS = {Effect.NARROWED: Impact.BREAKING, Effect.BOTH: Impact.BREAKING,
 _OF_RESULTS = {Effect.WIDENED: Impact.BREAKING, Effect.BOTH: Impact.BREAKING, Effect.UNKNOWN: Impact.UNKNOWN}
 
 
-def _schema(where: str, changes: Sequence[SchemaChange], impacts: Mapping[Effect, Impact]) -> Iterator[_Told]:
+def _schema(where: str, changes: Sequence[SchemaChange], impacts: Mapping[Effect, Impact]) -> Iterator[_Difference]:
     for change in changes:
         yield impacts.get(change.effect, Impact.COMPATIBLE), where, change.path, change.message
 
 
-def _hints(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
+def _hints(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
     for hint, (default, promise) in _SAFE.items():
         before, after = (hints.get(hint, default) for hints in (old, new))
         if before == after:
             continue
         lost = before is promise and after is not promise and hint in _GRAVE
-        told = f"`{hint}` {_json(before)} became {_json(after)}{'' if hint in new else ' (its default)'}"
-        yield Impact.BREAKING if lost else Impact.COMPATIBLE, "annotations", "", told
+        message = f"`{hint}` {_json(before)} became {_json(after)}{'' if hint in new else ' (its default)'}"
+        yield Impact.BREAKING if lost else Impact.COMPATIBLE, "annotations", "", message
     yield from _texts(old, new, ("title",), where="annotations")
     yield from _rest(old, new, {"title", *_SAFE}, where="annotations")
 
 
-def _prompt(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
+def _prompt(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
     had, has = _by(_list(old.get("arguments")), "name"), _by(_list(new.get("arguments")), "name")
     for name in dict.fromkeys([*has, *had]):
         path = one_line(name, 80)
@@ -166,30 +166,30 @@ def _prompt(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_T
         if name not in has:
             yield Impact.BREAKING, "arguments", path, "was removed"
         elif name not in had:
-            told = "is new and required" if needs else "is new, optional"
-            yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, told
+            message = "is new and required" if needs else "is new, optional"
+            yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, message
         elif needs != needed:
-            told = "is required now" if needs else "is optional now"
-            yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, told
+            message = "is required now" if needs else "is optional now"
+            yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, message
         if name in had and name in has:
             yield from _texts(had[name], has[name], ("title", "description"), where="arguments", path=path)
     yield from _texts(old, new, ("title", "description"))
     yield from _rest(old, new, {"name", "title", "description", "arguments"})
 
 
-def _resource(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Told]:
+def _resource(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
     before, after = old.get("mimeType"), new.get("mimeType")
     if before != after:
         lost = before is not None
-        told = f"`mimeType` {_json(before)} became {_json(after)}"
-        yield Impact.BREAKING if lost else Impact.COMPATIBLE, "mimeType", "", told
+        message = f"`mimeType` {_json(before)} became {_json(after)}"
+        yield Impact.BREAKING if lost else Impact.COMPATIBLE, "mimeType", "", message
     yield from _texts(old, new, ("name", "title", "description"))
     yield from _rest(old, new, {"uri", "uriTemplate", "mimeType", "name", "title", "description"})
 
 
 def _texts(
     old: Mapping[str, object], new: Mapping[str, object], keys: Sequence[str], *, where: str = "", path: str = ""
-) -> Iterator[_Told]:
+) -> Iterator[_Difference]:
     for key in keys:
         before, after = old.get(key), new.get(key)
         if before != after:
@@ -197,14 +197,16 @@ def _texts(
             yield Impact.COMPATIBLE, where or key, path, f"{key} {what}"
 
 
-def _rest(old: Mapping[str, object], new: Mapping[str, object], known: set[str], *, where: str = "") -> Iterator[_Told]:
+def _rest(
+    old: Mapping[str, object], new: Mapping[str, object], known: set[str], *, where: str = ""
+) -> Iterator[_Difference]:
     for key in dict.fromkeys([*new, *old]):
         if key not in known and _json(old.get(key), None) != _json(new.get(key), None):
             yield Impact.COMPATIBLE, where or one_line(str(key), 80), "", f"`{one_line(str(key), 80)}` changed"
 
 
 def _rename_hint(name: str, entry: Mapping[str, object], added: Mapping[str, Mapping[str, object]]) -> str:
-    """A question, "(renamed to `b`?)", where an entry that is new looks like the one that is gone; else ""."""
+    """The question " (renamed to `b`?)" where a new entry looks like the removed one; else ""."""
     found = [
         other
         for other, held in added.items()
@@ -225,7 +227,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _new_warnings(old: Surface, new: Surface) -> Iterator[Finding]:
-    """What the rules say of the new catalog's tools and did not say of the old one's."""
+    """The findings on the new catalog's tools that the old catalog did not have."""
     known = {(found.tool, found.rule, found.excerpt) for of_tool in findings_of_tools(old.tools) for found in of_tool}
     for of_tool in findings_of_tools(new.tools):
         yield from worst_of_each_rule(
@@ -239,8 +241,8 @@ def _by(entries: Sequence[object], key: str) -> dict[str, Mapping[str, object]]:
     }
 
 
-def _unclear(old: Sequence[object], new: Sequence[object], key: str) -> list[str]:
-    """The names that one of two lists has more than once, unless both have the same entries of it."""
+def _ambiguous_names(old: Sequence[object], new: Sequence[object], key: str) -> list[str]:
+    """The names that one of two lists has more than once, unless both lists have the same entries of that name."""
     found: dict[str, tuple[list[str], list[str]]] = {}
     for side, entries in enumerate((old, new)):
         for entry in entries:

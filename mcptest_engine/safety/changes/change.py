@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Effect(StrEnum):
-    """What a change does to the values that a schema allows. `BOTH`: some are lost and some are new."""
+    """What a change does to the values that a schema allows. `BOTH`: some are no longer allowed, others are new."""
 
     NARROWED = "narrowed"
     WIDENED = "widened"
@@ -22,7 +22,7 @@ class Effect(StrEnum):
 
 
 class Impact(StrEnum):
-    """What a change means for a client. `UNKNOWN`: it could not be told, so it may break."""
+    """What a change means for a client. `UNKNOWN`: it cannot be determined, so it may break the client."""
 
     BREAKING = "breaking"
     UNKNOWN = "unknown"
@@ -31,7 +31,7 @@ class Impact(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """A keyword of a schema that changed. `path` is the value's, such as `filters[].kind`; "" is the whole.
+    """A keyword of a schema that changed. `path` is the value's, such as `filters[].kind`; "" is the whole value.
 
     `old` and `new` are the keyword's values, None for an absent one.
     """

@@ -1,4 +1,4 @@
-"""Changes of the keywords that need no other schema: types, values, patterns, what must stand together, and texts."""
+"""Changes of keywords without subschemas: types, values, patterns, `dependentRequired`, and texts."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def values_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]
         return
     if before is None or after is None:
         effect = Effect.NARROWED if before is None else Effect.WIDENED
-        told = (
+        message = (
             f"is one of {_values_text(after)} now"
             if after is not None
             else f"no longer needs to be one of {_values_text(before)}"
         )
-        yield SchemaChange(path, "enum", effect, told, before and list(before), after and list(after))
+        yield SchemaChange(path, "enum", effect, message, before and list(before), after and list(after))
         return
     gone, added = [text for text in before if text not in after], [text for text in after if text not in before]
     if gone:
@@ -65,9 +65,9 @@ def values_change(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]
 
 
 def _values_text(values: Iterable[str] | None) -> str:
-    told = list(values or ())
-    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
-    return ", ".join(f"`{one_line(text, 60)}`" for text in told[:5]) + more
+    texts = list(values or ())
+    more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
+    return ", ".join(f"`{one_line(text, 60)}`" for text in texts[:5]) + more
 
 
 def text_keywords(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
@@ -105,8 +105,8 @@ def text_changes(old: Schema, new: Schema, path: str) -> Iterator[SchemaChange]:
         if canonical(before) == canonical(after) and (keyword in old) == (keyword in new):
             continue
         became = f" {_shown_default(old)} became {_shown_default(new)}" if keyword == "default" else " changed"
-        told = f"{keyword}{became}"
-        yield SchemaChange(path, keyword, Effect.NEUTRAL, told, before, after)
+        message = f"{keyword}{became}"
+        yield SchemaChange(path, keyword, Effect.NEUTRAL, message, before, after)
 
 
 def _shown_default(schema: Schema) -> str:

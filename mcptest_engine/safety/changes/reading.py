@@ -1,4 +1,4 @@
-"""Reading JSON Schemas: what a schema says of types and values, where a reference leads, and which parts may be merged."""
+"""Read JSON Schemas: the types and values that a schema allows, the target of a reference, and which parts may be merged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Schema = Mapping[str, object]
 
 TEXTS = ("title", "description", "default", "examples", "deprecated")
 UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
-_SCOPES = (  # keywords that look at each other: merged only when one side has them all
+_SCOPES = (  # keywords that depend on each other: merged only when one side has them all
     frozenset({"properties", "patternProperties", "additionalProperties"}),
     frozenset({"prefixItems", "items", "additionalItems"}),
     frozenset({"contains", "minContains", "maxContains"}),
@@ -31,10 +31,11 @@ JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object
 
 
 def mergeable(merged: Schema, part: Schema) -> bool:
-    told = [{key for key in schema if key not in TEXTS} for schema in (merged, part)]
-    if told[0] & told[1] or any(key in names for key in UNEVALUATED for names in told):
+    """Whether the keywords of `part` can be added to `merged`: none is in both, and none depends on the other schema's."""
+    keys = [{key for key in schema if key not in TEXTS} for schema in (merged, part)]
+    if keys[0] & keys[1] or any(key in names for key in UNEVALUATED for names in keys):
         return False
-    return not any(scope & told[0] and scope & told[1] for scope in _SCOPES)
+    return not any(scope & keys[0] and scope & keys[1] for scope in _SCOPES)
 
 
 _OF_TYPE: Mapping[str, frozenset[str]] = {
@@ -52,20 +53,20 @@ _OF_TYPE = {**_OF_TYPE, "integer": _OF_TYPE["number"]}
 
 
 def with_one_type(schema: dict[str, object]) -> Schema:
-    """`anyOf` of different types as one schema with several types: keywords about one type let every other type pass."""
+    """Join an `anyOf` of different types to one schema: keywords about one type do not constrain the others."""
     branches = schema.get("anyOf")
     if not isinstance(branches, list) or not branches or types_of(schema) is not None:
         return schema
     joined: JsonDict = {}
     types: list[str] = []
     for branch in branches:
-        told = branch.get("type") if isinstance(branch, Mapping) else None
-        if not isinstance(told, str) or told not in JSON_TYPES or overlap(frozenset({told}), frozenset(types)):
+        kind = branch.get("type") if isinstance(branch, Mapping) else None
+        if not isinstance(kind, str) or kind not in JSON_TYPES or overlap(frozenset({kind}), frozenset(types)):
             return schema
         own = {key: value for key, value in branch.items() if key != "type" and key not in TEXTS}
-        if not own.keys() <= _OF_TYPE.get(told, frozenset()) or own.keys() & schema.keys():
+        if not own.keys() <= _OF_TYPE.get(kind, frozenset()) or own.keys() & schema.keys():
             return schema
-        types.append(told)
+        types.append(kind)
         joined |= own
     return {**{key: value for key, value in schema.items() if key != "anyOf"}, "type": types, **joined}
 
@@ -75,19 +76,19 @@ def dialect(schema: Schema) -> str:
 
 
 def reads_alike(schema: object) -> bool:
-    """Whether every dialect reads the schema alike: it has none of the words whose meaning changed."""
+    """Whether every dialect reads the schema alike: it has no keyword whose meaning changed between dialects."""
     text = canonical(schema)
     return not any(f'"{word}"' in text for word in _CHANGED_WORDS) and '"items": [' not in text
 
 
 def has_nested_id(schema: object) -> bool:
-    """Whether a part has an `$id` of its own, from which references inside it count."""
+    """Whether a part has an `$id` of its own, to which references inside it are relative."""
     own = isinstance(schema, Mapping) and "$id" in schema
     return canonical(schema).count('"$id":') > own
 
 
 def pointed(root: object, reference: object) -> object:
-    """What a reference into its own document leads to; None for any other one."""
+    """The target of a reference within the document `root`; None for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     from urllib.parse import unquote
@@ -105,22 +106,24 @@ def pointed(root: object, reference: object) -> object:
 
 
 def types_of(schema: Schema) -> frozenset[str] | None:
-    told = schema.get("type")
-    if isinstance(told, str):
-        return frozenset({told})
-    return frozenset(str(one) for one in told) if isinstance(told, list) else None
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return frozenset({declared})
+    return frozenset(str(one) for one in declared) if isinstance(declared, list) else None
 
 
 def within(these: Iterable[str], those: frozenset[str]) -> bool:
+    """Whether all of `these` types are among `those`, where an integer is a number."""
     return all(one in those or (one == "integer" and "number" in those) for one in these)
 
 
 def overlap(these: frozenset[str], those: frozenset[str]) -> bool:
+    """Whether a value can be of one of `these` and one of `those` types, where an integer is a number."""
     return any(one in those or (one in {"integer", "number"} and those & {"integer", "number"}) for one in these)
 
 
 def values_of(schema: Schema) -> list[str] | None:
-    """The values of `enum` and `const` as JSON texts, those that both allow; None for a schema with neither."""
+    """The values that `enum` and `const` both allow, as JSON texts; None for a schema with neither."""
     listed = schema.get("enum")
     found = [canonical(value) for value in listed] if isinstance(listed, list) else None
     if "const" in schema:
@@ -142,7 +145,7 @@ def names(value: object) -> list[str]:
 
 
 def canonical(value: object) -> str:
-    """A value as JSON that is the same for equal values: `1` and `1.0` are, `1` and `true` are not."""
+    """A value as JSON that is the same for equal values; `1` and `1.0` are equal, `1` and `true` are not."""
     return json.dumps(_plain(value), sort_keys=True)
 
 

@@ -1,9 +1,9 @@
 """What changed between two JSON Schemas, keyword by keyword, and whether values were lost or gained.
 
-The rule that makes it sound: a schema allows what all of its keywords allow, so when each keyword of the old schema implies the
-same keyword of the new one, nothing that was allowed is lost. Where an implication cannot be shown, the effect is `UNKNOWN`,
-never a guess. `$ref`s inside the document are followed and `allOf` is merged where that changes nothing. One exception, made
-knowingly: a new optional property loses nothing, although an open schema allowed anything under that name before.
+Why this is sound: a schema allows what all of its keywords allow, so when each keyword of the old schema implies the same
+keyword of the new one, nothing that was allowed is lost. Where an implication cannot be shown, the effect is `UNKNOWN`, never a
+guess. `$ref`s inside the document are followed, and `allOf` is merged where that changes nothing. One deliberate exception: a
+new optional property loses nothing, although an open schema allowed anything under that name before.
 Source: JSON Schema 2020-12, Core 10 and 11, Validation 6.
 """
 
@@ -68,7 +68,7 @@ _ONLY_REFERS = frozenset({"$ref", "$schema", "$id", "$defs", "definitions"})
 
 
 def schema_changes(old: object, new: object) -> list[SchemaChange]:
-    """Every difference between two schemas, in the order of the new one's parts; [] for equal ones."""
+    """Every difference between two schemas, in the order of the new one's parts; none for equal schemas."""
     if canonical(old) == canonical(new):
         return []
     return _Comparison(old, new).run()
@@ -79,9 +79,9 @@ class _TooMuch(Exception):
 
 
 class _Comparison:
-    """Two documents under comparison.
+    """The comparison of two documents.
 
-    `_under_way` holds the pairs being compared: a pair met again inside itself holds if the rest does, as values are finite.
+    `_under_way` holds the pairs being compared: a recursive pair adds no changes of its own, as values are finite.
     """
 
     def __init__(self, old: object, new: object) -> None:
@@ -180,16 +180,16 @@ class _Comparison:
                     new=has[name],
                 )
             elif others is not True and others != {}:
-                told = "is new" if required else f"is new, optional{of_type(has[name])}"
-                yield SchemaChange(place, "properties", Effect.WIDENED, told, new=has[name])
+                message = "is new" if required else f"is new, optional{of_type(has[name])}"
+                yield SchemaChange(place, "properties", Effect.WIDENED, message, new=has[name])
             elif not required:
                 yield SchemaChange(
                     place, "properties", Effect.NEUTRAL, f"is new, optional{of_type(has[name])}", new=has[name]
                 )
         else:
             refused = new.get("additionalProperties") is False
-            told = "was removed, and other properties are refused" if refused else "was removed"
-            yield SchemaChange(place, "properties", Effect.BOTH, told, old=had[name])
+            message = "was removed, and other properties are refused" if refused else "was removed"
+            yield SchemaChange(place, "properties", Effect.BOTH, message, old=had[name])
 
     def _other_properties(self, old: Schema, new: Schema, path: str, depth: int) -> Iterator[SchemaChange]:
         had, has = mapping(old.get("patternProperties")), mapping(new.get("patternProperties"))
@@ -238,8 +238,8 @@ class _Comparison:
             yield from self._compare(before, after, f"{path}[]", depth + 1)
         if bool(old.get("uniqueItems")) != bool(new.get("uniqueItems")):
             narrowed = bool(new.get("uniqueItems"))
-            told = "elements must be unique now" if narrowed else "elements may repeat now"
-            yield SchemaChange(path, "uniqueItems", Effect.NARROWED if narrowed else Effect.WIDENED, told)
+            message = "elements must be unique now" if narrowed else "elements may repeat now"
+            yield SchemaChange(path, "uniqueItems", Effect.NARROWED if narrowed else Effect.WIDENED, message)
         keys = ("contains", "minContains", "maxContains")
         if any(not self._same(old.get(key), new.get(key)) for key in keys):
             if not any(key in old for key in keys):
@@ -299,7 +299,7 @@ class _Comparison:
         return not any(change.effect in _GAINING for change in self._compare(other, one, "?", depth + 1))
 
     def _apart(self, alternatives: list[object], side: int) -> bool:
-        """Whether no value can match two of them."""
+        """Whether no value can match two of the alternatives."""
         known = [self._normal(one, side) for one in alternatives]
         return all(
             one is not None and other is not None and self._disjoint(one, other, side)
@@ -351,7 +351,7 @@ class _Comparison:
     # reading
 
     def _same(self, one: object, other: object) -> bool:
-        """Whether two parts are the same text and mean the same: a part that refers to others means what these say."""
+        """Whether two parts are equal as text and in meaning: with a reference, the definitions have to be equal as well."""
         text = canonical(one)
         return text == canonical(other) and ('"$ref"' not in text or self._same_definitions())
 
@@ -360,7 +360,7 @@ class _Comparison:
         return all(canonical(old.get(key)) == canonical(new.get(key)) for key in ("$defs", "definitions"))
 
     def _target(self, raw: object, side: int) -> Any:
-        """What a schema that only refers leads to, so that a tree is known again; the schema itself where that is nowhere."""
+        """The target of a schema that is only a reference, to recognize recursion; else the schema itself."""
         found = raw
         for _ in range(_MOST_DEPTH):
             if not isinstance(found, Mapping) or "$ref" not in found or not found.keys() <= _ONLY_REFERS:
@@ -369,7 +369,10 @@ class _Comparison:
         return raw
 
     def _normal(self, raw: object, side: int) -> Schema | None:
-        """A schema as a mapping, its reference followed and its `allOf` merged where that is the same; None if not."""
+        """A schema as a mapping, with its reference followed and its `allOf` merged where that changes nothing.
+
+        None when it is no schema, or a reference cannot be followed.
+        """
         if isinstance(raw, bool):
             return {} if raw else {"not": {}}
         if not isinstance(raw, Mapping):
@@ -389,7 +392,10 @@ class _Comparison:
         return with_one_type(merged)
 
     def _gather(self, raw: Schema, side: int, parts: list[Schema], depth: int) -> bool:
-        """The schema without its reference and its `allOf`, then what these say; false when one cannot be followed."""
+        """Append to `parts` the schema without its reference and `allOf`, then those it refers to and combines.
+
+        False when one of them cannot be followed.
+        """
         if depth > _MOST_DEPTH:
             return False
         parts.append({key: value for key, value in raw.items() if key not in {"$ref", "allOf", "$defs", "definitions"}})

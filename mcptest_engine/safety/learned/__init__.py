@@ -1,8 +1,8 @@
-"""A small learned judge of sentences: the second layer of SEC-001, SEC-002, SEC-003 and SEC-006.
+"""A small learned model that judges sentences: the second detector of SEC-001, SEC-002, SEC-003 and SEC-006.
 
-Where `phrases` knows wordings, this weighs words, what they mean (`lexicon.txt`) and their order, with weights
-(`weights.txt`) that `tests/safety/train.py` learns from the corpora. The surprising thing is how little of a text is weighed in
-full: a first look at the single words of a sentence passes over most of what honest descriptions say.
+Where `phrases` knows wordings, this weighs words, their meanings (`lexicon.txt`) and their order, with weights (`weights.txt`)
+that `tests/safety/train.py` learns from the corpora. A first look at the single words of a sentence skips most of what honest
+descriptions say; only the rest is weighed in full.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What else in a sentence speaks for a rule that the learned judge names: a deed, and what is done with it, said as an order.
+"""Cues that confirm a rule that the learned judge names: an action and its object, in the form of an order.
 
-The surprising thing is that these cues stand in many honest sentences, and the judge is wrong now and then; together they
-seldom are.
+Many honest sentences have such cues, and the judge is sometimes wrong; both together seldom are.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _BEFORE_AN_ORDER = frozenset(
     ]
 )
 
-# Each line: sets of concepts that a window must hold one of.
+# Each line: sets of concepts; a window must hold a concept of every set.
 _CUES: dict[str, tuple[tuple[frozenset[str], ...], ...]] = {
     rule: tuple(tuple(frozenset(group.split("|")) for group in line.split()) for line in lines)
     for rule, lines in {
@@ -84,7 +83,7 @@ _CUES: dict[str, tuple[tuple[frozenset[str], ...], ...]] = {
 
 
 def has_cue(window: Window, rule: str, place: str) -> bool:
-    """Whether a window says by itself what `rule` is about, as an order; `place` is as the judge's."""
+    """Whether a window has a cue of `rule` and is an order; the description of an argument (`place` "p") need not be one."""
     held = frozenset(name for meaning in window.concepts for name in meaning)
     if not (place == "p" or _is_order(window)):
         return False
@@ -92,13 +91,13 @@ def has_cue(window: Window, rule: str, place: str) -> bool:
 
 
 def only_describes(window: Window) -> bool:
-    """Whether a window says what the tool does, as in "Applies a manifest", and orders nothing."""
+    """Whether a window describes the tool, as in "Applies a manifest", and orders nothing."""
     is_third_person = "THIRD" in window.concepts[0] or (window.index == 0 and window.words[0].endswith("s"))
     return is_third_person and not _is_order(window)
 
 
 def _is_order(window: Window) -> bool:
-    """Whether a window says what is to be done: a verb in its plain form where an order has it, or "must"."""
+    """Whether a window has a modal verb, a "please", or a verb in its plain form where orders have it."""
     before = "|"
     for word, meaning in zip(window.words, window.concepts, strict=True):
         if "MODAL" in meaning or "PLEASE" in meaning or ("BASE" in meaning and before in _BEFORE_AN_ORDER):

@@ -1,8 +1,8 @@
-"""A window as the features that the learned judge weighs: its words, what they mean, and in which order.
+"""The features of a window that the learned judge weighs: its words, their meanings, and their order.
 
-Each is a short text whose first letter tells its kind: `w` one or two words in a row, `p` how a word begins, `g` parts of
-words in other scripts, `c` a concept and the form that its word stands in, `o` two concepts in this order, `a` the shape of two
-or three neighbours, `s` how the window begins, `@` where it stands.
+Each is a short text whose first letter is its kind: `w` one or two words in a row, `p` the beginning of a word, `g` parts of
+words in other scripts, `c` a concept and the form of its word, `o` two concepts in this order, `a` the shape of two or three
+neighbours, `s` the beginning of the window, `@` its position.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcptest_engine.safety.learned.windows import Window
 
 _FARTHEST = 9
-_PASSED_OVER = frozenset(
+_STOP_WORDS = frozenset(
     [
         "the",
         "a",
@@ -44,7 +44,7 @@ _PASSED_OVER = frozenset(
 
 
 def features(window: Window, place: str) -> set[str]:
-    """All features of a window; `place` is a letter for what the text is: `d` a description, `p` that of an argument …"""
+    """All features of a window; `place` is the letter that `poisoning.place_of` gives."""
     found = {f"@{place}", f"@{place}{min(window.index, 2)}", f"@n{min(len(window.words) // 6, 6)}", *window.belongs}
     if window.pair:
         found.add("@pair")
@@ -63,7 +63,7 @@ def features(window: Window, place: str) -> set[str]:
             shape.append(kind)
             if main:
                 meant.append(main)
-        elif word not in _PASSED_OVER:
+        elif word not in _STOP_WORDS:
             shape.append("x")
     for at, one in enumerate(meant):
         for other in meant[at + 1 : at + _FARTHEST]:
@@ -85,7 +85,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _of_meaning(meaning: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-    """Its features, its concepts without the form, and its part in the shape."""
+    """The features of a meaning, its concepts without the form, and its part in the shape."""
     main = tuple(name for name in meaning if name not in FORMS)
     form = next((name for name in meaning if name in FORMS), "")
     ends = ("", f".{form}") if form else ("",)

@@ -1,4 +1,4 @@
-"""Weighs the windows of a text with the learned weights, and tells which rules fire where."""
+"""Weigh the windows of a text with the learned weights, and report which rules fire where."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from mcptest_engine.safety.learned.windows import Window
 
 RULES = ("SEC-001", "SEC-002", "SEC-003", "SEC-006")
-SHARED = 0.25  # how much less a feature says among many
-FEWEST_WEIGHED = 12  # of more sentences those with the most telling words are weighed, so many and some by length
+SHARED = 0.25  # the sum of the weights is divided by the number of features to this power
+FEWEST_WEIGHED = 12  # of more candidates, only so many and one for each `TEXT_FOR_ONE_MORE` characters
 TEXT_FOR_ONE_MORE = 500
-SURE_WITHOUT_AN_ORDER = 100  # hundredths: a description that only says what a tool does has to score more than an order
-CLEARLY_ABOVE, SURE_WITHOUT_A_CUE = 130, 200  # hundredths; of public tools left out of the learning none reached it
+SURE_WITHOUT_AN_ORDER = 100  # hundredths: a sentence that only describes a tool has to score more than an order
+# Scores for `is_clear` in hundredths, with a cue and without; no public tool left out of the training reached them.
+CLEARLY_ABOVE, SURE_WITHOUT_A_CUE = 130, 200
 _SEEN = re.compile(r"[^\W\d][\w']{0,23}|[~<\[{#/$*@:|]+")
 _LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
 
@@ -32,7 +33,7 @@ _LONGEST_REMEMBERED, _MOST_REMEMBERED = 24, 30_000
 class Steering(NamedTuple):
     """A rule that fires between two places of a text.
 
-    `is_clear` says that the score is far above the threshold and the sentence itself says what the rule is about (`cues`);
+    `is_clear` says that the score is far above the threshold, less far where the sentence has a cue of the rule (`cues`);
     `above` is the score, in hundredths above the threshold.
     """
 
@@ -45,9 +46,9 @@ class Steering(NamedTuple):
 
 @dataclass(frozen=True)
 class Weights:
-    """What was learned: by feature what it says for an alarm, and, in lines as they were read, for each of `RULES`.
+    """The learned weights: of each feature for an alarm, and, in unparsed lines, for each of `RULES`.
 
-    `glance` is what single words alone say for an alarm.
+    `glance` has the weights of single words for an alarm.
     """
 
     bias: tuple[int, ...]
@@ -59,19 +60,19 @@ class Weights:
 
     @cached_property
     def by_rule(self) -> tuple[Mapping[str, int], ...]:
-        """Read when something raises an alarm: most texts do not."""
+        """Parsed only when something raises an alarm, which most texts do not."""
         return tuple(dict(zip(self.alarm, map(int, line.split(" ")), strict=True)) for line in self.lines)
 
 
 class _Glance(dict[str, int]):
-    """What a word says by itself and by what it means; worked out once."""
+    """The weight of a word by itself and by its concepts; cached."""
 
-    def __init__(self, said: Mapping[str, int]) -> None:
+    def __init__(self, weights: Mapping[str, int]) -> None:
         super().__init__()
-        self._said = said
+        self._weights = weights
 
     def __missing__(self, word: str) -> int:
-        total = sum(self._said.get(name, 0) for name in glance_names(word))
+        total = sum(self._weights.get(name, 0) for name in glance_names(word))
         if len(word) <= _LONGEST_REMEMBERED:
             if len(self) >= _MOST_REMEMBERED:
                 self.clear()
@@ -82,13 +83,13 @@ class _Glance(dict[str, int]):
 def steering(
     text: str, place: str, names: frozenset[str] = frozenset(), own: str = "", about: frozenset[str] = frozenset()
 ) -> Iterator[Steering]:
-    """What fires in a text in its plain form, in its order; see `windows` for the rest."""
+    """The rules that fire in a text in its plain form, in its order; for the parameters see `windows`."""
     weights = learned_weights()
     prose = Prose(text, names, own, about)
-    said = [glance(text[start:end], weights.glance) for start, end in prose.spans]
+    glances = [glance(text[start:end], weights.glance) for start, end in prose.spans]
     least = weights.least_glance
-    chosen = [(one, at, False) for at, one in enumerate(said) if one >= least]
-    chosen += [(one + other, at, True) for at, (one, other) in enumerate(pairwise(said)) if one + other >= least]
+    chosen = [(one, at, False) for at, one in enumerate(glances) if one >= least]
+    chosen += [(one + other, at, True) for at, (one, other) in enumerate(pairwise(glances)) if one + other >= least]
     if len(chosen) > FEWEST_WEIGHED:
         chosen = sorted(chosen, reverse=True)[: FEWEST_WEIGHED + len(text) // TEXT_FOR_ONE_MORE]
     for _, at, both in sorted(chosen, key=lambda one: one[1:]):
@@ -115,17 +116,17 @@ def support(
 
 
 def first_look(text: str) -> int:
-    """How telling the single words of any text are."""
+    """The weight of the single words of any text for an alarm."""
     return glance(text, learned_weights().glance)
 
 
 def glance_words(text: str) -> list[str]:
-    """The words and marks that a first look sees."""
+    """The words and marks of a text that a first look weighs."""
     return _SEEN.findall(text.lower())
 
 
 def glance_names(word: str) -> tuple[str, ...]:
-    """What a first look knows a word by: itself, and `*` before each concept that it stands for."""
+    """The names under which a first look knows a word: itself, and `*` before each of its concepts."""
     known = lexicon().words
     if "_" in word.strip("_"):
         meaning: Iterable[str] = ("REF",)
@@ -137,7 +138,7 @@ def glance_names(word: str) -> tuple[str, ...]:
 
 
 def glance(text: str, known: Mapping[str, int]) -> int:
-    """What the single words of a sentence say for an alarm: a cheap look before all features are weighed."""
+    """The sum of the weights of single words: a cheap look before all features are weighed."""
     return sum(map(known.__getitem__, glance_words(text)))
 
 
@@ -148,8 +149,8 @@ def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
         return
     share = len(found) ** -SHARED if found else 0.0
     by_rule = [
-        bias + share * sum(map(said.__getitem__, found))
-        for bias, said in zip(weights.bias[1:], weights.by_rule, strict=True)
+        bias + share * sum(map(by_feature.__getitem__, found))
+        for bias, by_feature in zip(weights.bias[1:], weights.by_rule, strict=True)
     ]
     most = max(by_rule)
     for rule, score in zip(RULES, by_rule, strict=True):
@@ -171,9 +172,9 @@ def _above(found: set[str], weights: Weights) -> int:
 
 @lru_cache(maxsize=1)
 def learned_weights() -> Weights:
-    """What `weights.txt` holds, all numbers in hundredths.
+    """The content of `weights.txt`, all numbers in hundredths.
 
-    Thresholds and biases; words and what they say at a glance; the features; a line for an alarm and one for each rule.
+    Its lines: thresholds and biases; words with their weights; the features; the weights for an alarm, then for each rule.
     """
     text = resources.files(__package__).joinpath("weights.txt").read_text(encoding="utf-8")
     head, glances, names, alarm, *lines = text.removesuffix("\n").split("\n")

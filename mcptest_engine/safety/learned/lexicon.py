@@ -1,7 +1,7 @@
 """What words mean: `lexicon.txt` as a table from a word, in small letters, to its concepts.
 
-The forms of verbs are made here. The surprising thing is that the form is a concept too: only a verb in its plain form can be
-an order, "deletes" and "deleted" describe. Words of scripts that put no blank between them are found as parts of a text.
+The forms of verbs are made here. The form is a concept too: only a verb in its plain form can be an order, while "deletes" and
+"deleted" describe. Words of scripts without blanks between words are found as parts of a text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SCRIPT_WITHOUT_BLANKS = "[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"  # slow to 
 
 
 class Lexicon(NamedTuple):
-    """Concepts by word, and by two words in a row."""
+    """Concepts by word, and by pairs of words in a row."""
 
     words: dict[str, tuple[str, ...]]
     pairs: dict[tuple[str, str], tuple[str, ...]]
@@ -44,7 +44,7 @@ def lexicon() -> Lexicon:
 
 @lru_cache(maxsize=1)
 def runs() -> re.Pattern[str]:
-    """The words that are looked for inside of a run of letters; few texts ask for them."""
+    """A pattern of the words in scripts without blanks, to find them in a run of letters; made when first needed."""
     found = (word for word in lexicon().words if not word.isascii() and re.search(_SCRIPT_WITHOUT_BLANKS, word))
     return re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
 

@@ -1,6 +1,6 @@
-"""A text in its plain form as windows: each sentence, as words with what they mean, and each two neighbouring ones.
+"""A text in its plain form as windows: each sentence, and each two neighbouring ones, as words with their concepts.
 
-Everything is bounded: a sentence is cut after `LONGEST` words, so that no text costs more than time linear in its length.
+Everything is bounded: a sentence is cut after `LONGEST` words, so that the time is linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SENTENCE_END = re.compile(
 )
 _MARKUP = r"<!--|-->|<\|?/?[\w -]{1,30}\|?>|\[/?[A-Z_ ]{3,30}\]|\{\"|\[\[|\]\]|```|%%|###?|---+|/\*|\*/|=>|\$\(|//"
 _TOKEN = re.compile(
-    r"(?P<plain>[A-Za-z][A-Za-z']{0,60}(?=[ ,]))"  # nearly all words, found without asking for anything else
+    r"(?P<plain>[A-Za-z][A-Za-z']{0,60}(?=[ ,]))"  # nearly all words; first, because it is the fastest
     rf"|(?P<WEB>{_URL}|{_MAIL}|{_ADDRESS}|{_HOST})|(?P<PATH>{_DOT_FILE}|{_HOME_FILE})"
     r"|(?P<word>[^\W\d][\w'-]{0,60})|(?P<NUMBER>\d[\d.,]{0,30})"
     rf"|(?P<COMMA>[,:()\u2014\u2013;]|-(?=\s))|(?P<MARKUP>{_MARKUP})"
@@ -60,7 +60,7 @@ _MEANINGS = {
 
 @dataclass(slots=True)
 class Window:
-    """One sentence or two: its words in small letters, what each means, where it stands, and which sentence it is."""
+    """One or two sentences: words in small letters, concepts of each word, place in the text, and number of the sentence."""
 
     words: list[str]
     concepts: list[tuple[str, ...]]
@@ -78,7 +78,7 @@ class Window:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of `text` stand; one that goes on and on is cut at a blank."""
+    """The start and end of each sentence of `text`; an overlong one is cut at a blank."""
     found: list[tuple[int, int]] = []
     start = 0
     for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
@@ -98,7 +98,7 @@ def windows(
 ) -> list[Window]:
     """A sentence of `text` as a window, or as several when it has more than `LONGEST` words.
 
-    `index` is which sentence it is; `names` are those of the catalog's tools, `own` this tool's, in small letters.
+    `index` is the sentence's number; `names` are those of the catalog's tools, `own` this tool's, in small letters.
     """
     known, pairs = lexicon()
     made: list[Window] = []
@@ -143,7 +143,7 @@ def joined(one: Window, other: Window) -> Window:
 
 
 class Prose:
-    """A text and its sentences; `about` are words of the tool's name, as `stems` gives them."""
+    """A text and its sentences; `about` are the stems of the tool's name (`stems_of_name`)."""
 
     def __init__(self, text: str, names: frozenset[str], own: str, about: frozenset[str]) -> None:
         self.text, self.spans = text, sentences(text)
@@ -153,7 +153,7 @@ class Prose:
         self._times: Counter[str] = Counter()
 
     def sentence(self, at: int) -> list[Window]:
-        """The sentence with this number: one window, or several and each two neighbours of them."""
+        """The sentence with this number: one window, or several and each two neighbouring ones joined."""
         made = self._windows(at)
         return [*made, *(self._with_relation(joined(one, other)) for one, other in pairwise(made))]
 
@@ -175,7 +175,7 @@ class Prose:
         return self._made[at]
 
     def _with_relation(self, window: Window) -> Window:
-        """The window with how it belongs to the rest: an order put into a description speaks of something else."""
+        """Add features on how the window relates to the rest: a planted order shares few words with its description."""
         if not self._stems:
             self._stems = [stems(self.text[start:end]) for start, end in self.spans]
             self._times = Counter(stem for one in self._stems for stem in one)
@@ -185,25 +185,25 @@ class Prose:
         about = mine & self._about
         shared = sum(self._times[stem] > sum(stem in one for one in here) for stem in mine - about) + len(about)
         new = len(mine) - shared
-        told = [f"@sh{min(shared, 4)}", f"@nv{min(new, 6)}", f"@r{shared * 4 // len(mine) if mine else 9}"]
-        told.append(f"@na{min(len(about), 2)}")
+        relation = [f"@sh{min(shared, 4)}", f"@nv{min(new, 6)}", f"@r{shared * 4 // len(mine) if mine else 9}"]
+        relation.append(f"@na{min(len(about), 2)}")
         if last == len(self.spans) - 1:
-            told.append("@last")
+            relation.append("@last")
         if len(self.spans) == 1:
-            told.append("@one")
-        window.belongs = tuple(told)
+            relation.append("@one")
+        window.belongs = tuple(relation)
         return window
 
 
 def stems(text: str) -> frozenset[str]:
-    """The beginnings of the words that say what a text is about: those that stand for no concept."""
+    """The stems of the words that say what a text is about: words without a concept."""
     known = lexicon().words
     return frozenset(word.rstrip("s")[:5] for word in _CONTENT.findall(text.lower()) if word not in known)
 
 
 @lru_cache(maxsize=1024)
 def stems_of_name(name: str) -> frozenset[str]:
-    """The same of a tool's name."""
+    """The stems of the words in a tool's name."""
     return frozenset(part.rstrip("s")[:5] for part in re.split(r"[_\W]", name.lower()) if len(part) > 2)
 
 
@@ -230,7 +230,7 @@ def _meaning(raw: str, word: str, names: frozenset[str], own: str) -> tuple[str,
 
 @lru_cache(maxsize=4096)
 def _of_tool(name: str, own: str, listed: bool) -> tuple[str, ...]:
-    """What a word that looks like another tool's name says: whether it is listed, changes anything, is akin to this one."""
+    """The concepts of a word that looks like a tool's name: listed, changing something, similar to this tool's name."""
     meaning = ["REF"]
     if listed:
         meaning.append("NAMED")

@@ -1,8 +1,7 @@
-"""What is said to a model in order to steer it: the phrases of SEC-001, SEC-002, SEC-003 and SEC-006.
+"""Phrases that steer a model: those of SEC-001, SEC-002, SEC-003 and SEC-006.
 
-The surprising thing is what is *not* a phrase: "you must", "ignore", "always" and "use list_x first" stand in the
-descriptions of honest tools all the time, so a phrase always asks for two things: an order, and something that no honest tool
-needs to order.
+Honest tools often say "you must", "ignore", "always" and "use list_x first", so a phrase always needs two things: an order, and
+something that no honest tool needs to order.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ __all__ = ["Phrase", "is_left_to_user", "phrases", "places_to_try"]
 _TOKEN = re.compile(r"[^\W\d_]+")
 _LONGEST_REMEMBERED = 24
 _MOST_REMEMBERED = 30_000
-_BLOCK = 320  # no phrase that was ever found is longer
+_BLOCK = 320  # no phrase that was found so far is longer
 _MARGIN = 40
 
 
 @lru_cache(maxsize=1)
 def phrases() -> tuple[Phrase, ...]:
-    # The tables are read by the first scan that looks for one.
+    # Imported by the first scan, because the tables are large.
     from mcptest_engine.safety.phrases import exfiltration, foreign, injection, orders, other_tools, preference
 
     modules = (injection, other_tools, exfiltration, preference, foreign, orders)
@@ -38,7 +37,7 @@ def phrases() -> tuple[Phrase, ...]:
 def places_to_try(text: str) -> Iterator[tuple[Phrase, int, int]]:
     """The phrases that `text` may hold, in their order, each with the parts of `text` to look for it in.
 
-    Two neighbouring blocks must hold the words of a phrase: in a long text some place or other holds any word.
+    The words of a phrase must be in two neighbouring blocks: a long text has nearly every word somewhere.
     """
     if len(text) <= 2 * _BLOCK:
         for at in _with_words(_present(text)):
@@ -61,7 +60,7 @@ def places_to_try(text: str) -> Iterator[tuple[Phrase, int, int]]:
 
 
 def _present(text: str) -> int:
-    """The groups of words of any phrase of which `text` holds one, as a sum of their bits."""
+    """The groups of words, over all phrases, of which `text` has a word, as a bit set."""
     index = _index()
     present = reduce(or_, map(index.tokens.__getitem__, set(_TOKEN.findall(text))), index.without)
     for mark, bits in index.marks:
@@ -71,7 +70,7 @@ def _present(text: str) -> int:
 
 
 def _with_words(present: int) -> Iterator[int]:
-    """The numbers of the phrases all of whose groups have a word in `present`, in order."""
+    """The numbers of the phrases with a word of each of their groups in `present`, in order."""
     count = len(phrases())
     left = present & present >> count & present >> 2 * count & (1 << count) - 1
     while left:
@@ -81,7 +80,7 @@ def _with_words(present: int) -> Iterator[int]:
 
 
 class _Tokens(dict[str, int]):
-    """The bits of the words that stand in a token, worked out once; `starts` are the words by their first two letters."""
+    """The bits of the words that a token contains, cached; `_starts` are the words by their first letters."""
 
     def __init__(self, bits: dict[str, int]) -> None:
         super().__init__()
@@ -104,9 +103,9 @@ class _Tokens(dict[str, int]):
 
 
 class _Index(NamedTuple):
-    """What is no plain word and what stands in a token, with the bits of their groups; the bits of groups that no phrase has.
+    """`marks` are needed texts that are no plain words, with the bits of their groups; `tokens` has the plain words.
 
-    Group 0, 1 or 2 of the phrase with the number `at` has the bit `at + group * len(phrases())`.
+    `without` has the bits of groups that a phrase lacks. Group 0, 1 or 2 of phrase `at` has bit `at + group * len(phrases())`.
     """
 
     marks: tuple[tuple[str, int], ...]

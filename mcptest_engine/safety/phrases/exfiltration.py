@@ -57,7 +57,7 @@ PHRASES: tuple[Phrase, ...] = (
         r"{positive}\b{transfer}\b<40>\b{secrets}\b<40>\b(?:found|you can see|you (?:know|have seen)|in (?:the )?environment|from (?:the )?environment|of the user|so that we|for verification|to our)\b",
         unless=r"\bnot\b|never|n't|path|set in|read from",
     ),
-    # the talk with the user
+    # the conversation with the user
     phrase(
         _RULE,
         "conversation chat transcript dialogue history prompt user result output message & param argument field property request server tool call here along endpoint http @ api team . _",

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - a pattern is one line, so that it can be read as one
-"""The commonest phrases in other languages, written without accents as `normalizing` leaves them."""
+"""The most common phrases in other languages, without accents, as `normalizing` leaves them."""
 
 from __future__ import annotations
 

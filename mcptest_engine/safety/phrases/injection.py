@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a pattern is one line, so that it can be read as one
-"""SEC-001: orders that are aimed at the model, and whatever is to be kept from the user."""
+"""SEC-001: orders aimed at the model, and orders to keep something from the user."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ PHRASES: tuple[Phrase, ...] = (
         "approve confirm accept authori grant & each every all any pending",
         r"\b(?:always |automatically |auto-?|you must |and )(?:approve|confirm|accept|authori[sz]e|grant) (?:each|every|all|any|the pending|pending)\b",
     ),
-    # Reading what it has no business with, before it will work
+    # Reading unrelated files as a condition of working
     phrase(
         _RULE,
         "before prior & read open load access cat print & config settings credential .env ~/ home secret .ssh /etc password mcp.json private",
@@ -265,7 +265,7 @@ PHRASES: tuple[Phrase, ...] = (
         "asking waiting confirm permission approval consent & slow annoy bother waste delay interrupt irritate pointless unnecessary tedious superfluous",
         r"\b(?:asking|waiting|confirmations?|permission|approvals?|consent)\b<40>\b(?:(?:only |just |merely )?(?:slows?|annoys?|bothers?|wastes?|delays?|interrupts?|irritates?)|(?:is|are|would be) (?:a waste|pointless|unnecessary|tedious|superfluous))\b",
     ),
-    # Kept from the user, said around corners
+    # Kept from the user, in indirect words
     phrase(
         _RULE,
         "us you our & between secret",
@@ -352,7 +352,7 @@ PHRASES: tuple[Phrase, ...] = (
         r"\b(?:say|tell|mention|reveal|disclose) nothing\b<30>\b(?:to|with) {user}\b",
     ),
     phrase(_RULE, "nothing & user human person customer operator & tell", r"\btell {user} nothing\b"),
-    # What somebody else wrote, obeyed; consent, taken for granted; a report, whatever is true
+    # Obeying texts of others; assuming consent; prescribed reports, true or not
     phrase(
         _RULE,
         "whatever anything everything & tell say ask order request instruct demand & do obey follow execut carr compl act",

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - a pattern is one line, so that it can be read as one
-"""Plain orders by kind: what is to be done, with what, and where it goes, whatever words say so (SEC-001 and SEC-003).
+"""Plain orders by kind: an action, its object, and where that goes, in any words (SEC-001 and SEC-003).
 
-The surprising thing is that an order is known by where its verb stands: "attach the .env file" after a full stop, a comma or
-"must" is one, "attaches the .env file" and "to attach" are none.
+An order is recognized by the position of its verb: "attach the .env file" after a full stop, a comma or "must" is one, while
+"attaches the .env file" and "to attach" are not.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ PHRASES: tuple[Phrase, ...] = (
         unless=r"feedback|bug|support@|authorization|bearer",
         later=True,
     ),
-    # Private files, whatever for
+    # Private files, for any purpose
     order(
         "SEC-003",
         f"{_VERBS} & {_LOCKED}",
@@ -134,7 +134,7 @@ PHRASES: tuple[Phrase, ...] = (
         r"{order}{transferring}\b<60>\b(?:password hash(?:es)?|(?:stored|saved|all|any|every|users?'?s?|their) (?:\w+ )?(?:passwords?|credentials?|secrets?|tokens?|cookies|api keys?))\b<60>\b(?:to|at|via|through)\b <20>{outside}",
         unless=r"\bnever|header|authorization|bearer",
     ),
-    # The user, made to give a secret
+    # Making the user give a secret
     phrase(
         "SEC-003",
         "tell inform warn convince persuade claim say announce & expired must need has have locked suspended verif require again end fail & pass pin code otp phrase card cvv cvc social key",
@@ -173,7 +173,7 @@ PHRASES: tuple[Phrase, ...] = (
         r"{order}(?:{transferring}|begin|start|prefix|precede|summari[sz]e|describe|list|recount|state)\b<40>\b(?:everything|all|whatever|anything)\b(?: that| of what)? (?:the |your |this )?(?:user|person|human|customer|they|he|she|you)\b<15>\b(?:told|said|wrote|written|typed|asked|shared|entered|discussed|mentioned|pasted|confided)\b",
         unless=r"\bnothing\b|to the user",
     ),
-    # What somebody else wrote, obeyed
+    # Obeying texts of others
     order(
         "SEC-001",
         "what anything everything as each all & do carr follow execut obey perform act compl implement apply fulfil heed run work honor honour adopt",
@@ -224,7 +224,7 @@ PHRASES: tuple[Phrase, ...] = (
         unless=r"refunds? the|book a|status|cursor|order (?:of|by)|extend the (?:range|search|list|class|selection|line)|charge (?:time|level)|transfer (?:the )?(?:file|data)|payment method",
         later=True,
     ),
-    # Consent, taken for granted
+    # Assuming consent
     phrase(
         "SEC-001",
         "agreed consented approved authori given signed accepted waived cleared confirmed & already implicitly advance install thereby beforehand hereby automatically connecting signing using all pre any every anyway enabl adding once & user customer owner reviewer maintainer admin operator human client person people they everyone parties",
@@ -268,7 +268,7 @@ PHRASES: tuple[Phrase, ...] = (
         unless=r"\bforce\b|\bto skip\b|if true|when true|\bflag\b|dry|\byes\b|[;.:] without|without \w+ (?:nothing|no )",
         later=True,
     ),
-    # The machine, changed for good
+    # Lasting changes of the machine
     order(
         "SEC-001",
         "add append write put insert install copy save create edit modify register schedule place drop & bashrc zshrc profile bash_profile cron authorized_keys hosts sudoers launch startup hook cursorrules autostart registry login",
@@ -307,7 +307,7 @@ PHRASES: tuple[Phrase, ...] = (
         r"{order}(?:approve|merge|accept|sign(?: off)?) (?:the|this|each|every|all|any|a) (?:open |pending )?(?:pull requests?|prs?|merge requests?|changes?|transactions?|payments?|contracts?|friend requests?|invitations?)\b<60>\b(?:as part of|along the way|as well|too|automatically|right away|immediately|in advance|while|before (?:showing|returning|answering))\b",
         later=True,
     ),
-    # Kept from people, or told otherwise
+    # Hiding something from people, or misinforming them
     order(
         "SEC-001",
         "keep stay remain hold & quiet silent mum discreet tight",
@@ -366,7 +366,7 @@ PHRASES: tuple[Phrase, ...] = (
         unless=r"regardless of (?:case|order|type|format|status)",
         later=True,
     ),
-    # Rules and consent, declared away
+    # Declaring rules and consent void
     phrase(
         "SEC-001",
         "confirm approval permission privacy safety security content consent review usual polic limits rules & off withdrawn lifted suspended void waived revoked off cancelled abolished hold apply",
@@ -421,7 +421,7 @@ PHRASES: tuple[Phrase, ...] = (
         r"{order}(?:say|claim|call|report|state|answer)\b<60>\b(?:negligible|guaranteed|risk-free|cheapest|the best|safest|no risk)\b<60>\b(?:whatever|regardless|even (?:if|when|though)|no matter|own view)\b",
         later=True,
     ),
-    # Private things, in yet other words
+    # Private data, in further words
     order(
         "SEC-003",
         "scan search look go comb sift check & identity id passport bank payslip tax medical password private credential wallet driving card & add attach include upload send put collect pass copy place",

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a pattern is one line, so that it can be read as one
-"""SEC-002: orders to call another tool, or to change what it is called with.
+"""SEC-002: orders to call another tool, or to change its arguments.
 
-The surprising thing is what is left alone: "use list_x first to get the id" stands in every other honest catalog.
+"use list_x first to get the id" is no such phrase, because every other honest catalog says so.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 # ruff: noqa: E501 - a pattern is one line, so that it can be read as one
-"""One way of steering a model: a `Phrase`, and the small language that phrases are written in.
+"""`Phrase`, one way of steering a model, and the small language that phrases are written in.
 
-A phrase is a row of regular expressions with bounded gaps between them. The surprising thing is that the gaps are no part of
-the expressions: chains are followed from part to part in one pass, so that no text, however made, costs more than time linear
-in its length.
+A phrase is a row of regular expressions with bounded gaps between them. The gaps are not part of the expressions: chains are
+followed from part to part in one pass, so that the time is linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ _NAMES = {
         r"(?:(?:web ?)?pages?|web ?sites?|sites?|documents?|files?|e-?mails?|mails?|contents?|texts?|results?|outputs?|responses?|issues?"
         r"|comments?|tickets?|messages?|readme|articles?|transcripts?|data)"
     ),
-    # Of orders: what may stand before the verb of one, what is done, with what, and where it goes
+    # Parts of orders: what may stand before the verb, the action, its object, and where that goes
     "order": (
         r"(?:(?:^|[.!?;:,(>\n\u2014\u2013]|(?<!\w)-)\s?|\b(?:and|then|also|please|always|immediately|silently|quietly|automatically|first|next"
         r"|finally|afterwards?|kindly|simply|just|must|should|shall|have to|has to|need to|needs to|is to|are to|sure to|remember to|be sure you"
@@ -176,11 +175,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Parts in this order with at most `gaps` between them; `unless` must not match in what was found.
+    """Parts in this order with at most `gaps` between them; `unless` must not match in the text found.
 
-    It is tried on a text in small letters that holds one word of each group of `needs`. A part is compiled when it is first
-    needed: most never are. An order (`is_order`) does not count where it is negated or asks for the user's word; with `later`
-    it does not count in the first sentence either, which says what a tool does.
+    It is tried on a text in small letters that holds one word of each group of `needs`. Parts are compiled when first needed,
+    because most never are. An order (`is_order`) does not count where it is negated or depends on the user's consent; with
+    `later` it does not count in the first sentence either, which says what a tool does.
     """
 
     rule: str
@@ -197,9 +196,9 @@ class Phrase:
     def find(
         self, text: str, start: int = 0, end: int = sys.maxsize, *, purpose_first: bool = True
     ) -> tuple[int, int] | None:
-        """Where the phrase stands in this part of `text`, which is in small letters: the first place.
+        """The start and end of the first place of the phrase between `start` and `end` of `text`, which is in small letters.
 
-        `purpose_first` says that the first sentence tells what a tool does, and orders nothing. It takes time linear in the length of the part.
+        `purpose_first` says that the first sentence describes the tool and orders nothing. The time is linear in the length.
         """
         for source in self.shortest_first:
             if not _loosely(source).search(text, start, end):
@@ -211,7 +210,7 @@ class Phrase:
             chains = list(_continued(chains, _compiled(source).finditer(text, start, end), gap, text))
         unless = _compiled(self.unless) if self.unless else None
         for chain in chains:
-            cut_off = chain[1] == end < len(text)  # where a part ends, `$` matches
+            cut_off = chain[1] == end < len(text)  # `$` also matches at `end`, within the text
             if (
                 not cut_off
                 and (unless is None or not unless.search(text, *chain))
@@ -240,7 +239,7 @@ class Phrase:
 
 @lru_cache(maxsize=1024)
 def _loosely(source: str) -> re.Pattern[str]:
-    """The part without what it asks of the text before it: a search for it skips whatever begins with no letter of it."""
+    """The part without its conditions on the text before it, which makes a search faster."""
     return re.compile(source.removeprefix(_POSITIVE).removeprefix(r"\b"))
 
 
@@ -252,7 +251,7 @@ def _compiled(source: str) -> re.Pattern[str]:
 def _continued(
     chains: list[tuple[int, int]], places: Iterator[re.Match[str]], gap: Gap, text: str
 ) -> Iterator[tuple[int, int]]:
-    """The chains, in order of their ends, each carried on to the places of the next part that it is nearest to."""
+    """Continue chains to the places of the next part: each place with the nearest chain before it, in order of their ends."""
     ends = [end for _, end in chains]
     for found in places:
         nearest = bisect_right(ends, found.start()) - 1
@@ -263,19 +262,19 @@ def _continued(
 
 
 def is_left_to_user(text: str) -> bool:
-    """Whether a sentence, in small letters, says that something is done when the user asks for it or agrees."""
+    """Whether a sentence, in small letters, says that something is done if the user asks for it or agrees."""
     return _HEDGED.search(text) is not None
 
 
 def order(rule: str, needs: str, pattern: str, *, unless: str | None = None, later: bool = False) -> Phrase:
-    """A phrase that is an order: not where it is negated, or done when the user asks for it."""
+    """A phrase that is an order: it does not count where it is negated, or done when the user asks for it."""
     return replace(phrase(rule, needs, pattern, unless=unless), is_order=True, later=later)
 
 
 def phrase(rule: str, needs: str, pattern: str, *, unless: str | None = None, parameters_only: bool = False) -> Phrase:
-    """`{name}` stands for one of `_NAMES`, a blank for whatever may part two words, ` ...` for up to three words more.
+    """Parse a pattern: `{name}` is one of `_NAMES`, a blank any gap between words, ` ...` up to three words more.
 
-    `<60>` is a gap of at most 60 characters inside of a sentence, `<60!>` one that may hold the end of a sentence.
+    `<60>` is a gap of at most 60 characters within a sentence, `<60!>` one that may cross the end of a sentence.
     """
     split = _GAP_OF.split(pattern)
     sources = tuple(_expanded(part) for part in split[::3])
