@@ -1,1 +1,1 @@
-"""The safety policy: which tools may be called without a person asking."""
+"""Safety of tools: which may be called, the security scan, the quality of descriptions, and changes of catalogs."""

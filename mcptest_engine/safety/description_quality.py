@@ -209,10 +209,10 @@ def assess(tools: Iterable[Mapping[str, object]], *, show: Callable[[str], str] 
     """The quality of the descriptions in descriptors as `tools/list` sent them; `show` formats names for messages."""
     listed = list(tools)
     texts = Counter(text.casefold() for tool in listed if (text := _description_of(tool)))
-    return Quality(tools=tuple(_assessed(tool, texts, show) for tool in listed))
+    return Quality(tools=tuple(_assess_tool(tool, texts, show) for tool in listed))
 
 
-def _assessed(tool: Mapping[str, object], texts: Mapping[str, int], show: Callable[[str], str]) -> ToolQuality:
+def _assess_tool(tool: Mapping[str, object], texts: Mapping[str, int], show: Callable[[str], str]) -> ToolQuality:
     name = show(tool_name(tool))
     found = tuple(
         DescriptionFinding(tool=name, rule=rule, message=message) for rule, message in _findings(tool, texts, show)

@@ -96,7 +96,7 @@ MANY_TOOLS = ExecutionPolicy(declared_only=True)
 
 
 class CallBudget:
-    """How many calls may still be made. Thread-safe: of any number of acquisitions exactly `limit` succeed."""
+    """How many calls may still be made. Thread-safe: never more than `limit` acquisitions succeed."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit

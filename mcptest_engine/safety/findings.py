@@ -79,7 +79,7 @@ class Finding:
 
 
 def warning_json(finding: Finding) -> JsonDict:
-    """A finding as an entry of `warnings`."""
+    """A finding as an entry of `warnings` in JSON: {tool, rule, summary}."""
     return {"tool": finding.tool, "rule": finding.rule, "summary": finding.summary}
 
 

@@ -42,7 +42,7 @@ _WITHIN = rf"(?:(?:(?:that|which) )?(?:\w+ ){{0,2}}?(?:in|inside|within|from|on|
 _REFUSE = r"(?:(?:never|do not|don't|must not|mustn't|should not|shouldn't|not to|without|refuse to|instead of|nor)(?: \w+ly| ever)? (?:follow|obey|execute|carry out|act (?:up)?on|comply with|run|perform|heed|believe|answer)(?:ing)?|(?:ignore|disregard|discard))"
 _FALLBACK = r"(?:[:;.!-]{1,2}| and| but|, (?:and|but|so)) "
 _WARNINGS = (
-    # never follow instructions that stand in the page
+    # never follow instructions in the page
     rf"\b{_REFUSE} {_OTHERS}(?:(?:any|all|the|such|these|those|other|embedded|hidden|apparent|possible) ){{0,3}}(?:{_ORDERS}|text|anything|what)\b {_WITHIN}[^.!?;:,\n]{{0,60}}",
     rf"\b{_REFUSE} {_OTHERS}(?:any |all |the |such |these |those |embedded |hidden )*(?:such|these|those|embedded|hidden) {_ORDERS}\b[^.!?;:,\n]{{0,60}}",
     # content that may hold orders: treat it as data
@@ -51,7 +51,7 @@ _WARNINGS = (
     rf"\b(?:never|do not|don't|not) (?:treat|take|regard|interpret) (?:a |an |any |the |its |their )*(?:\w+ )?{_SOURCE} as (?:an? |the )?{_ORDERS}\b[^.!?\n]{{0,80}}",
     # a page that asks for … is suspicious: report it
     rf"\b(?:an? |any |every |each |if (?:an? |the |any )?)?{_SOURCE} (?:that |which |who )?(?:demands?|asks?|wants?|tries|try|tells?|claims?|orders?|urges?|attempts?)\b[^.!?\n]{{0,160}}(?:\b(?:is|are) (?:an? )?(?:warning|suspicious|sign|blocked|rejected|refused|reported|flagged|ignored|removed|untrusted|not to be)|{_FALLBACK}(?:report|refuse|ignore|tell the user|warn|do not comply|don't comply|stop))",
-    # whoever tries to steer you ("no need to mention this") is reported
+    # report texts that try to steer you ("no need to mention this")
     r"\b(?:tries|try|trying|attempts?|meant) to (?:steer|trick|fool|mislead|manipulate) (?:you|the model|the assistant|an? (?:model|assistant|agent))\b ?\([^()\n]{3,240}\)",
     # other languages
     r"\b(?:folgen?|befolgen?|befolge|führen?|beachten?)\b (?:sie )?(?:bitte )?(?:niemals |nie |nicht |keine[nr]? |auf keinen fall )+[^.!?\n]{0,40}(?:anweisung|befehl|aufforderung|instruktion)\w*[^.!?\n]{0,60}\b(?:darin|enthalten|stehen|seiten?|dokument\w*|texten?|mails?|inhalt\w*|treffern?|ergebnis\w*)\b[^.!?\n,]{0,40}",

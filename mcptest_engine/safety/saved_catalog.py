@@ -21,8 +21,10 @@ def surfaces_in(document: object, *, file: str) -> dict[str | None, Surface]:
     Raises: UsageError for anything that is no catalog; `file` is the document's name in the message.
     """
     if isinstance(document, Mapping) and "servers" in document:
-        return {name: _surface(held, f"{file}: server `{name}`") for name, held in _servers(document["servers"], file)}
-    return {None: _surface(document, file)}
+        return {
+            name: _read_surface(held, f"{file}: server `{name}`") for name, held in _servers(document["servers"], file)
+        }
+    return {None: _read_surface(document, file)}
 
 
 def sections_in(document: object) -> frozenset[str]:
@@ -53,7 +55,7 @@ def _servers(servers: object, file: str) -> list[tuple[str, object]]:
     raise UsageError(f"{file}: `servers` is not an object of servers", hint=_HINT)
 
 
-def _surface(held: object, what: str) -> Surface:
+def _read_surface(held: object, what: str) -> Surface:
     if isinstance(held, Mapping) and "jsonrpc" in held:
         if "error" in held:
             raise UsageError(

@@ -89,7 +89,7 @@ def _finding(rule: str, tool: str, places: list[str]) -> Finding:
 def _weak_places(schema: object) -> Iterator[tuple[str, str]]:
     for node, where, is_property in _nodes(schema, "inputSchema"):
         if isinstance(node, Mapping):
-            yield from ((rule, where) for rule in _weak(node, is_property=is_property))
+            yield from ((rule, where) for rule in _rules_broken(node, is_property=is_property))
         elif is_property and node is True:
             yield "SCH-003", where
 
@@ -106,7 +106,7 @@ def _nodes(schema: object, where: str) -> Iterator[tuple[object, str, bool]]:
             stack += reversed(list(_children(node, place)))
 
 
-def _weak(node: Mapping[str, object], *, is_property: bool) -> Iterator[str]:
+def _rules_broken(node: Mapping[str, object], *, is_property: bool) -> Iterator[str]:
     properties = node.get("properties")
     kinds = node.get("type")
     kinds = kinds if isinstance(kinds, list) else [kinds]

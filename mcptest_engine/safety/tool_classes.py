@@ -111,17 +111,17 @@ class ToolClass(StrEnum):
 
     @property
     def severity(self) -> int:
-        """Greater for a more dangerous one."""
+        """A number that is greater for a more dangerous class."""
         return tuple(ToolClass).index(self)
 
     @property
     def only_reads(self) -> bool:
-        """Whether a call may be made again without anybody having asked for it."""
+        """Whether tools of this class only read, so that a call may be repeated without being asked for."""
         return self in (ToolClass.READ_ONLY, ToolClass.READ_ONLY_PRESUMED)
 
     @property
     def described(self) -> str:
-        """The class as a message has it: "the tool x is …"."""
+        """The class as the end of a sentence: "the tool x is …"."""
         return _DESCRIBED[self]
 
 

@@ -89,8 +89,8 @@ def _docstring_findings(name: str, tool: Mapping[str, object]) -> Iterator[Findi
     description = tool.get("description")
     if not isinstance(description, str) or not isinstance(tool.get("inputSchema"), Mapping):
         return
-    known = {_bare(argument) for argument in argument_names(tool["inputSchema"])}
-    lacking = [argument for argument in _declared_arguments(description[:100_000]) if _bare(argument) not in known]
+    known = {_fold_name(argument) for argument in argument_names(tool["inputSchema"])}
+    lacking = [argument for argument in _declared_arguments(description[:100_000]) if _fold_name(argument) not in known]
     if lacking:
         listed = ", ".join(f"`{argument}`" for argument in lacking[:3])
         more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
@@ -120,7 +120,7 @@ def _declared_arguments(description: str) -> Iterator[str]:
                 yield found
 
 
-def _bare(argument: str) -> str:
+def _fold_name(argument: str) -> str:
     return argument.replace("_", "").replace("-", "").casefold()
 
 

@@ -1,1 +1,1 @@
-"""`.mcptest/` in the workspace: runs, snapshots, side files; every write atomic."""
+"""`.mcptest/` in the workspace: runs, snapshots, cassettes, caches and other files; every write is atomic."""

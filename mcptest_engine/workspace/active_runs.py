@@ -68,7 +68,7 @@ class ActiveRunFile:
 
 
 def active_runs_dir(data_dir: Path) -> Path:
-    """The folder of these files in a workspace's `.mcptest`."""
+    """The folder with the files of unfinished runs in a workspace's `.mcptest`."""
     return data_dir / "under-way"
 
 
@@ -85,7 +85,7 @@ def list_active_runs(data_dir: Path, now: float) -> tuple[ActiveRun, ...]:
 
 
 def _list_files(data_dir: Path) -> Iterator[tuple[Path, float]]:
-    """The files and when each was touched, in seconds since 1970."""
+    """The files of unfinished runs, each with the time when it was last touched, in seconds since 1970."""
     folder = active_runs_dir(data_dir)
     for name, state in list_states(folder):
         if name.endswith(".json") and is_ulid(name.partition(".")[0]):

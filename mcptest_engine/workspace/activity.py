@@ -71,7 +71,7 @@ class Activity:
 
 
 def _newest(folder: Path, suffix: str, most: int) -> tuple[list[Path], bool]:
-    """The files in a folder that are named by a ULID, newest first, and whether there are more than these."""
+    """The newest `most` files in a folder that are named by a ULID, newest first, and whether there are more."""
     stems = (name.removesuffix(suffix) for name in list_names(folder) if name.endswith(suffix))
     found = newest_first(stem for stem in stems if is_ulid(stem))
     return [folder / f"{stem}{suffix}" for stem in found[:most]], len(found) > most

@@ -52,7 +52,7 @@ class _File(NamedTuple):
 
 
 class CacheSize(NamedTuple):
-    """The number of entries and of their bytes."""
+    """The number of entries (`results`) and of their bytes."""
 
     results: int
     size: int
@@ -88,7 +88,7 @@ class ResultCache:
         path = self.folder / f"{key}.json"
         try:
             entry = json.loads(read_file(path, largest=LARGEST))
-        except (FileNotFoundError, NotADirectoryError):  # `put` raises NotADirectoryError
+        except (FileNotFoundError, NotADirectoryError):  # `put` reports the latter
             return None
         except (OSError, ValueError, RecursionError):
             entry = None

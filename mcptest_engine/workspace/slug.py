@@ -1,7 +1,7 @@
 """A test's slug: its name in small letters, runs of anything but letters and digits as `-`; a repeated one gets `-2`, `-3`.
 
 Letters and digits of every script count, so that a name in Greek is not an empty slug. It is part of file names and URIs,
-and therefore never over 100 characters, and never empty.
+and therefore never empty, and of at most 100 bytes before its number.
 """
 
 from __future__ import annotations

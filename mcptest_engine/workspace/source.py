@@ -68,10 +68,10 @@ class Source:
         if self._process.returncode != 0:
             return dict(UNKNOWN)
         path = {} if self._path == "." else {"path": self._path}
-        return {"repo": _origin(self._top / ".git" / "config"), **_parsed(text), **path}
+        return {"repo": _read_origin(self._top / ".git" / "config"), **_parse_status(text), **path}
 
 
-def _parsed(text: str) -> dict[str, object]:
+def _parse_status(text: str) -> dict[str, object]:
     branch: str | None = None
     commit: str | None = None
     dirty = False
@@ -89,17 +89,17 @@ def _parsed(text: str) -> dict[str, object]:
     }
 
 
-def _origin(config: Path) -> str | None:
+def _read_origin(config: Path) -> str | None:
     try:
         text = config.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     section = re.search(r'^\[remote "origin"\]\n((?:[ \t]+.*\n?)*)', text, re.MULTILINE)
     url = re.search(r"^\s*url\s*=[ \t]*(.*)", section.group(1), re.MULTILINE | re.IGNORECASE) if section else None
-    return _without_credentials(_unquoted(url.group(1))) if url else None
+    return _without_credentials(_unquote(url.group(1))) if url else None
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     """A value as git reads it, without quotes, backslashes and comment. Source: git-config(1), "Syntax"."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"?|([^"\\#;]+|\\.)|([#;].*)', value)
     return "".join(re.sub(r"\\(.)", r"\1", quoted or bare) for quoted, bare, _comment in parts).strip()

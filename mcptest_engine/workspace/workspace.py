@@ -312,9 +312,9 @@ class Workspace:
                         _delete(name, runs)
 
     def _is_dead(self, run_id: str, runs: int, now: float) -> bool:
-        """Whether a run whose folder no process of this machine locks is not listed as active either.
+        """Whether a run has ended without a record: its folder is not locked on this machine, and it is not listed as active.
 
-        Raises: OSError when the folder is locked.
+        False for a name that is no run id. Raises: OSError when the folder is locked.
         """
         if not is_ulid(run_id):
             return False

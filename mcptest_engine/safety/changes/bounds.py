@@ -17,7 +17,7 @@ _MOST = ("maxLength", "maxItems", "maxProperties")
 def bound_changes(old: Mapping[str, object], new: Mapping[str, object], path: str) -> Iterator[SchemaChange]:
     """The limits that differ; of unknown effect if one is no number, as the boolean `exclusiveMinimum` of old dialects."""
     for keyword in (*_LEAST, *_MOST):
-        yield from _limit(keyword, old.get(keyword), new.get(keyword), path, is_least=keyword in _LEAST)
+        yield from _limit_changes(keyword, old.get(keyword), new.get(keyword), path, is_least=keyword in _LEAST)
     for inclusive, exclusive, is_least in (
         ("minimum", "exclusiveMinimum", True),
         ("maximum", "exclusiveMaximum", False),
@@ -32,11 +32,11 @@ def bound_changes(old: Mapping[str, object], new: Mapping[str, object], path: st
             after, is_least
         ):
             continue
-        yield from _compared(inclusive, before, after, path, is_least)
-    yield from _multiple(old.get("multipleOf"), new.get("multipleOf"), path)
+        yield from _compare_limits(inclusive, before, after, path, is_least)
+    yield from _multiple_changes(old.get("multipleOf"), new.get("multipleOf"), path)
 
 
-def _limit(keyword: str, before: object, after: object, path: str, *, is_least: bool) -> Iterator[SchemaChange]:
+def _limit_changes(keyword: str, before: object, after: object, path: str, *, is_least: bool) -> Iterator[SchemaChange]:
     trivial = 0 if is_least else None
     pair = [None if value == trivial else value for value in (before, after)]
     if not all(value is None or _is_number(value) for value in pair):
@@ -44,7 +44,7 @@ def _limit(keyword: str, before: object, after: object, path: str, *, is_least: 
             yield _unknown(path, keyword)
         return
     was, is_now = (None if value is None else (value, 0) for value in pair)
-    yield from _compared(keyword, was, is_now, path, is_least)
+    yield from _compare_limits(keyword, was, is_now, path, is_least)
 
 
 def _tightest(inclusive: Any, exclusive: Any, is_least: bool) -> tuple[Any, int] | None:
@@ -64,7 +64,7 @@ def _whole_number(limit: tuple[Any, int] | None, is_least: bool) -> int | None:
     return inner if inner != value or not strict else inner + 1 if is_least else inner - 1
 
 
-def _compared(
+def _compare_limits(
     keyword: str, before: tuple[Any, int] | None, after: tuple[Any, int] | None, path: str, is_least: bool
 ) -> Iterator[SchemaChange]:
     if before == after:
@@ -85,7 +85,7 @@ def _limit_text(limit: tuple[object, int] | None) -> str:
     return "(none)" if limit is None else f"{limit[0]}{' (exclusive)' if limit[1] else ''}"
 
 
-def _multiple(before: Any, after: Any, path: str) -> Iterator[SchemaChange]:
+def _multiple_changes(before: Any, after: Any, path: str) -> Iterator[SchemaChange]:
     if before == after:
         return
     message = f"`multipleOf` {'(none)' if before is None else before} became {'(none)' if after is None else after}"

@@ -81,14 +81,14 @@ def _server_change(name: str | None, impact: Impact, message: str) -> Change:
 def _surface_changes(old: Surface, new: Surface, server: str | None, sections: frozenset[str]) -> Iterator[Change]:
     lists = (
         ("tools", "tool", "name", old.tools, new.tools, _tool_changes),
-        ("prompts", "prompt", "name", old.prompts, new.prompts, _prompt),
-        ("resources", "resource", "uri", old.resources, new.resources, _resource),
-        ("resourceTemplates", "resource template", "uriTemplate", old.templates, new.templates, _resource),
+        ("prompts", "prompt", "name", old.prompts, new.prompts, _prompt_changes),
+        ("resources", "resource", "uri", old.resources, new.resources, _resource_changes),
+        ("resourceTemplates", "resource template", "uriTemplate", old.templates, new.templates, _resource_changes),
     )
     for section, kind, key, before, after, compare in lists:
         if section not in sections:
             continue
-        had, has = _by(before, key), _by(after, key)
+        had, has = _index_by(before, key), _index_by(after, key)
         gone, added = [name for name in had if name not in has], [name for name in has if name not in had]
         for name in gone:
             message = "was removed" + _rename_hint(name, had[name], {one: has[one] for one in added})
@@ -116,12 +116,14 @@ _Difference = tuple[Impact, str, str, str]
 
 
 def _tool_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
-    yield from _schema(
+    yield from _schema_differences(
         "inputSchema", schema_changes(old.get("inputSchema", {}), new.get("inputSchema", {})), _OF_ARGUMENTS
     )
     had, has = "outputSchema" in old, "outputSchema" in new
     if had and has:
-        yield from _schema("outputSchema", schema_changes(old["outputSchema"], new["outputSchema"]), _OF_RESULTS)
+        yield from _schema_differences(
+            "outputSchema", schema_changes(old["outputSchema"], new["outputSchema"]), _OF_RESULTS
+        )
     elif had:
         yield (
             Impact.BREAKING,
@@ -131,22 +133,24 @@ def _tool_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Itera
         )
     elif has:
         yield Impact.COMPATIBLE, "outputSchema", "", "has an `outputSchema` now"
-    yield from _hints(_mapping(old.get("annotations")), _mapping(new.get("annotations")))
-    yield from _texts(old, new, ("title", "description"))
+    yield from _hint_changes(_mapping(old.get("annotations")), _mapping(new.get("annotations")))
+    yield from _text_changes(old, new, ("title", "description"))
     known = {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
-    yield from _rest(old, new, known)
+    yield from _other_changes(old, new, known)
 
 
 _OF_ARGUMENTS = {Effect.NARROWED: Impact.BREAKING, Effect.BOTH: Impact.BREAKING, Effect.UNKNOWN: Impact.UNKNOWN}
 _OF_RESULTS = {Effect.WIDENED: Impact.BREAKING, Effect.BOTH: Impact.BREAKING, Effect.UNKNOWN: Impact.UNKNOWN}
 
 
-def _schema(where: str, changes: Sequence[SchemaChange], impacts: Mapping[Effect, Impact]) -> Iterator[_Difference]:
+def _schema_differences(
+    where: str, changes: Sequence[SchemaChange], impacts: Mapping[Effect, Impact]
+) -> Iterator[_Difference]:
     for change in changes:
         yield impacts.get(change.effect, Impact.COMPATIBLE), where, change.path, change.message
 
 
-def _hints(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
+def _hint_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
     for hint, (default, promise) in _SAFE.items():
         before, after = (hints.get(hint, default) for hints in (old, new))
         if before == after:
@@ -154,12 +158,12 @@ def _hints(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Di
         lost = before is promise and after is not promise and hint in _GRAVE
         message = f"`{hint}` {_json(before)} became {_json(after)}{'' if hint in new else ' (its default)'}"
         yield Impact.BREAKING if lost else Impact.COMPATIBLE, "annotations", "", message
-    yield from _texts(old, new, ("title",), where="annotations")
-    yield from _rest(old, new, {"title", *_SAFE}, where="annotations")
+    yield from _text_changes(old, new, ("title",), where="annotations")
+    yield from _other_changes(old, new, {"title", *_SAFE}, where="annotations")
 
 
-def _prompt(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
-    had, has = _by(_list(old.get("arguments")), "name"), _by(_list(new.get("arguments")), "name")
+def _prompt_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
+    had, has = _index_by(_list(old.get("arguments")), "name"), _index_by(_list(new.get("arguments")), "name")
     for name in dict.fromkeys([*has, *had]):
         path = one_line(name, 80)
         needed, needs = (_mapping(held.get(name)).get("required") is True for held in (had, has))
@@ -172,22 +176,22 @@ def _prompt(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_D
             message = "is required now" if needs else "is optional now"
             yield Impact.BREAKING if needs else Impact.COMPATIBLE, "arguments", path, message
         if name in had and name in has:
-            yield from _texts(had[name], has[name], ("title", "description"), where="arguments", path=path)
-    yield from _texts(old, new, ("title", "description"))
-    yield from _rest(old, new, {"name", "title", "description", "arguments"})
+            yield from _text_changes(had[name], has[name], ("title", "description"), where="arguments", path=path)
+    yield from _text_changes(old, new, ("title", "description"))
+    yield from _other_changes(old, new, {"name", "title", "description", "arguments"})
 
 
-def _resource(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
+def _resource_changes(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[_Difference]:
     before, after = old.get("mimeType"), new.get("mimeType")
     if before != after:
         lost = before is not None
         message = f"`mimeType` {_json(before)} became {_json(after)}"
         yield Impact.BREAKING if lost else Impact.COMPATIBLE, "mimeType", "", message
-    yield from _texts(old, new, ("name", "title", "description"))
-    yield from _rest(old, new, {"uri", "uriTemplate", "mimeType", "name", "title", "description"})
+    yield from _text_changes(old, new, ("name", "title", "description"))
+    yield from _other_changes(old, new, {"uri", "uriTemplate", "mimeType", "name", "title", "description"})
 
 
-def _texts(
+def _text_changes(
     old: Mapping[str, object], new: Mapping[str, object], keys: Sequence[str], *, where: str = "", path: str = ""
 ) -> Iterator[_Difference]:
     for key in keys:
@@ -197,7 +201,7 @@ def _texts(
             yield Impact.COMPATIBLE, where or key, path, f"{key} {what}"
 
 
-def _rest(
+def _other_changes(
     old: Mapping[str, object], new: Mapping[str, object], known: set[str], *, where: str = ""
 ) -> Iterator[_Difference]:
     for key in dict.fromkeys([*new, *old]):
@@ -235,7 +239,7 @@ def _new_warnings(old: Surface, new: Surface) -> Iterator[Finding]:
         )
 
 
-def _by(entries: Sequence[object], key: str) -> dict[str, Mapping[str, object]]:
+def _index_by(entries: Sequence[object], key: str) -> dict[str, Mapping[str, object]]:
     return {
         str(entry[key]): entry for entry in entries if isinstance(entry, Mapping) and isinstance(entry.get(key), str)
     }

@@ -282,18 +282,18 @@ class _Comparison:
             yield self._unknown(path, keyword, f"`{keyword}` changed")
 
     def _listed(self, schema: Schema, keyword: str) -> list[Any]:
-        """The alternatives; of a schema without any, what else it says is the only one."""
+        """The alternatives of a keyword; without the keyword, the schema itself is the only alternative."""
         found = schema.get(keyword)
         if isinstance(found, list):
             return found
         return [{key: value for key, value in schema.items() if key not in TEXTS}]
 
     def _covered(self, these: list[object], those: list[object], side: int, depth: int) -> bool:
-        """Whether each of `these` allows nothing that none of `those` does."""
+        """Whether each of `these` schemas allows only what a single one of `those` allows."""
         return all(any(self._implies(one, other, side, depth) for other in those) for one in these)
 
     def _implies(self, one: object, other: object, side: int, depth: int) -> bool:
-        """Whether all that `one` allows is allowed by `other`; `side` is the document that `one` stands in."""
+        """Whether `other` allows all that `one` allows; `side` is 0 if `one` is of the old document, 1 if of the new one."""
         if side == 0:
             return not any(change.effect in _LOSING for change in self._compare(one, other, "?", depth + 1))
         return not any(change.effect in _GAINING for change in self._compare(other, one, "?", depth + 1))

@@ -54,11 +54,11 @@ def features(window: Window, place: str) -> set[str]:
     shape: list[str] = []
     meant: list[tuple[str, ...]] = []
     for word, meaning in zip(window.words, window.concepts, strict=True):
-        found.update(_of_word(word))
+        found.update(_word_features(word))
         found.add(f"w{before} {word}")
         before = word
         if meaning:
-            names, main, kind = _of_meaning(meaning)
+            names, main, kind = _meaning_features(meaning)
             found.update(names)
             shape.append(kind)
             if main:
@@ -67,16 +67,16 @@ def features(window: Window, place: str) -> set[str]:
             shape.append("x")
     for at, one in enumerate(meant):
         for other in meant[at + 1 : at + _FARTHEST]:
-            found.update(_of_order(one, other))
+            found.update(_order_features(one, other))
     row = ["^", *shape, "$"]
-    found.update(map(_of_two, row, row[1:]))
-    found.update(map(_of_three, row, row[1:], row[2:]))
+    found.update(map(_pair_feature, row, row[1:]))
+    found.update(map(_triple_feature, row, row[1:], row[2:]))
     found.add(f"s{min(window.index, 1)}{place}{row[1]}")
     return found
 
 
 @lru_cache(maxsize=8192)
-def _of_word(word: str) -> tuple[str, ...]:
+def _word_features(word: str) -> tuple[str, ...]:
     if not word.isascii():
         parts = {f"g{word[at : at + size]}" for at in range(min(len(word), 40) - 1) for size in (2, 3)}
         return (f"w{word}", *parts)
@@ -84,7 +84,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _of_meaning(meaning: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+def _meaning_features(meaning: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """The features of a meaning, its concepts without the form, and its part in the shape."""
     main = tuple(name for name in meaning if name not in FORMS)
     form = next((name for name in meaning if name in FORMS), "")
@@ -94,15 +94,15 @@ def _of_meaning(meaning: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, .
 
 
 @lru_cache(maxsize=32_768)
-def _of_order(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def _order_features(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"o{first}>{second}" for first in one for second in other)
 
 
 @lru_cache(maxsize=16_384)
-def _of_two(one: str, two: str) -> str:
+def _pair_feature(one: str, two: str) -> str:
     return f"a{one}_{two}"
 
 
 @lru_cache(maxsize=32_768)
-def _of_three(one: str, two: str, three: str) -> str:
+def _triple_feature(one: str, two: str, three: str) -> str:
     return f"a{one}_{two}_{three}"

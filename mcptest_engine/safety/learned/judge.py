@@ -94,7 +94,7 @@ def steering(
         chosen = sorted(chosen, reverse=True)[: FEWEST_WEIGHED + len(text) // TEXT_FOR_ONE_MORE]
     for _, at, both in sorted(chosen, key=lambda one: one[1:]):
         for window in prose.two(at) if both else prose.sentence(at):
-            yield from _fired(window, place, weights)
+            yield from _fired_rules(window, place, weights)
 
 
 def support(
@@ -142,7 +142,7 @@ def glance(text: str, known: Mapping[str, int]) -> int:
     return sum(map(known.__getitem__, glance_words(text)))
 
 
-def _fired(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
+def _fired_rules(window: Window, place: str, weights: Weights) -> Iterator[Steering]:
     found = features(window, place) & weights.alarm.keys()
     above = _above(found, weights)
     if above < 0 or (above < SURE_WITHOUT_AN_ORDER and place == "d" and only_describes(window)):
