@@ -130,7 +130,7 @@ def select_all(
             if (ids := failed_tests(suite, workspace))
         ]
         if not failed:
-            sys.stderr.write("nothing failed in the last runs: running the whole suites\n")
+            sys.stderr.write("no test failed when it last ran: running the whole suites\n")
         chosen = failed or chosen
     taken, wrong = [], None
     for suite, own in chosen:

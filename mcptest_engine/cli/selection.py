@@ -86,12 +86,12 @@ def selection_of(flags: SelectionFlags) -> Selection:
 
 
 def with_last_failed(settings: RunSettings, suite: LoadedSuite, workspace: Workspace, *, wanted: bool) -> RunSettings:
-    """Select the failed tests of the suite's last run; unchanged when not `wanted`."""
+    """Select the tests of the suite whose latest result is a failure; unchanged when not `wanted`."""
     if not wanted:
         return settings
     ids = failed_tests(suite, workspace)
     if not ids:
-        why = "no earlier run of this suite is saved here" if ids is None else "nothing failed in the last run"
+        why = "no earlier run of this suite is saved here" if ids is None else "no test failed when it last ran"
         sys.stderr.write(f"{why}: running the whole suite\n")
         return settings
     return settings._replace(selection=settings.selection._replace(ids=ids))

@@ -89,7 +89,7 @@ def is_weak(strength: Strength | None, mutation_score: float | None = None) -> b
 
 
 class FailureKind(StrEnum):
-    """Whose a failure is. The first seven are JUnit failures, the rest JUnit errors.
+    """What has failed. The first seven are JUnit failures, the rest JUnit errors.
 
     TOOL_ERROR: the tool reported an error (`isError: true`). PROTOCOL_ERROR: the server answered with a JSON-RPC error.
     INVALID: the result breaks the protocol's schema or the tool's own `outputSchema`.

@@ -136,7 +136,7 @@ class CaseAnswered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFinished:
-    """A test is decided. Events come in the order of finishing; reports order by `index`."""
+    """A test has its result; `CaseExplained` may follow. Events come in the order of finishing; reports order by `index`."""
 
     index: int
     result: TestResult
@@ -144,7 +144,7 @@ class CaseFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseExplained:
-    """Why a failed test failed is known better than when it finished; it has failed all the same, and the record says it so."""
+    """A failed test was run again alone, and the reason is known better. It stays failed; the record has this result."""
 
     index: int
     result: TestResult

@@ -1,4 +1,4 @@
-"""Decides which servers a tool may reach. An arbitrary argv would turn reading into running programs, so it needs permission.
+"""Decides which servers under test a tool of `mcptest mcp-server` may reach: an arbitrary command needs permission.
 
 A `command` runs only with `--enable-writes`, or when exactly this argv is declared under `servers:` of the workspace's
 `mcptest.yml`. Then it runs with the environment declared there, and any other `env` is refused. The variable of a token must be

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class Verb:
     """One tool of the MCP server.
 
-    `place` is "module:function" under `front_door`. `gated`: only with `--enable-writes`, because it changes the workspace or
-    lets a server change something (no `readOnlyHint`). `starts_servers`: it talks to a server under test (`openWorldHint`).
-    `saves_file`: with writes enabled it may write a file under `.mcptest`.
+    `place` is "module:function" under `front_door`. `gated`: only with `--enable-writes`, because it changes files or lets a
+    server change something (no `readOnlyHint`). A tool that edits a suite in memory alone is not. `starts_servers`: it talks to
+    a server under test (`openWorldHint`). `saves_file`: with writes enabled it may write a file under `.mcptest`.
     """
 
     name: str

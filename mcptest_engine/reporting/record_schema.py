@@ -1,6 +1,7 @@
 """The published JSON Schema of the run record, shipped beside this module as `record.schema.json`.
 
-It is written by hand, because it is read by people; a test holds it equal to `core/results.py`.
+It is written by hand, because it is read by people; a test holds it equal to the classes of the record (`core/run_record.py`,
+`core/results.py` and what they hold).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One request of a test, sent and judged: what was asked, what came back, and what came unasked meanwhile.
+"""One attempt at a test: `Caller` sends a request and judges its answer; `BodyRunner` runs tests that are no single request.
 
 Judging happens between two answers on the same loop: it is short, and what is not (jq) is done in one thread beside it.
 """

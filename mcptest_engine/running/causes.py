@@ -1,10 +1,10 @@
 """Why a test failed while calls of other tests were under way: it is run again alone, and where it passes so, beside another.
 
-It has failed for good already, and was told so, but where its call got no answer.
-A test that fails again has failed by itself. One that passes alone fails for its server's sake, `interference`, and stays red.
-When a server dies or hangs, every call that was under way fails; those that pass alone were in the way, and only the one
-whose call ends the server again fails. Where a person ended the server, the call that had waited longest is blamed and is not
-made again: it would only hang once more. The surprising thing is who is blamed where nobody's does: whoever began first.
+Two cases. A test whose call was answered has failed for good, and its result is known before it is run again. If it fails
+again, it has failed by itself; if it passes alone, the failure is the server's (`interference`). A test whose call got no
+answer, because the server died or hung, has no result yet: if it passes alone, it passes, and only the test whose call ends the
+server again fails. If no call does, the test that began first fails. Where a person ended the server, the call that had waited
+longest fails, and is not made again: it would only hang once more.
 
 Nothing is called again that may change state, nor what asks a model. See docs/explanation/safety.md.
 """

@@ -11,19 +11,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcptest_engine.core.enums import Strength, TestKind
 from mcptest_engine.running.diagnostics import LINE_END, Diagnostic, Fix, diagnostics_of
 from mcptest_engine.workspace.files import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.running.broken_suites import FoundTest
     from mcptest_engine.suite.load import CheckedSuite, LoadedSuite, LoadOptions, TestEntry
 
 __all__ = ["Diagnostic", "Document", "Fix", "ServerItem", "TestItem", "document_of", "watched_by"]
 
-_JUDGED = frozenset({"agent", "composition", "eval"})
 _JUDGE = "'llm-judge'"
 
 
@@ -193,7 +192,6 @@ def read_composition_graph(path: str, test: str, start_dir: Path, environ: Mappi
 
     Empty where there is none, or the suite does not load.
     """
-    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.running.declared_tests import DeclaredIds, Shared, all_declared_tests
     from mcptest_engine.suite.graph import parents_of
     from mcptest_engine.suite.load import check_suite
@@ -224,7 +222,6 @@ def _rows_of(entry: TestEntry) -> Iterator[tuple[TestEntry, tuple[str, int] | No
     """A test of one request for each row of its data, with the file and the line of the row; any other as it is."""
     from dataclasses import replace
 
-    from mcptest_engine.core.enums import TestKind
     from mcptest_engine.suite.case_rows import requests_of
 
     if "cases" not in entry.data or entry.kind is TestKind.COMPOSITION:
@@ -304,7 +301,6 @@ class _Making:
         )
 
     def _tests(self, suite: LoadedSuite, servers: Sequence[ServerItem]) -> Iterator[TestItem]:
-        from mcptest_engine.core.enums import Strength, TestKind
         from mcptest_engine.running.declared_tests import DeclaredIds, Shared, all_declared_tests, graders_of
         from mcptest_engine.running.mutation_scores import read_mutation_scores
         from mcptest_engine.running.strength import strength_in_suite
@@ -324,9 +320,9 @@ class _Making:
                 *data.get("servers", ()),
             ]
             digest = _digest((data, [states.get(name) for name in used]))
-            named = graders_of(data, shared.scorers) if entry.kind.value == "eval" else ()
+            named = graders_of(data, shared.scorers) if entry.kind is TestKind.EVAL else ()
             spends = (may_judge and _JUDGE in repr(data)) or _spends(entry.kind, data, [scorers[one] for one in named])
-            if entry.kind.value in _JUDGED:
+            if not entry.kind.is_request:
                 graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
                 digest = _digest((digest, told, suite.judge, graders))
             strength = strength_in_suite(entry, suite)
@@ -408,7 +404,7 @@ def _calls_of(data: Mapping[str, Any], server: str) -> tuple[tuple[str, str], ..
 
 def _spends(kind: TestKind, data: Mapping[str, object], scorers: Sequence[Mapping[str, object]]) -> bool:
     """Whether models are asked for an answer or a grade, or a scorer is that has a price."""
-    if kind.value != "eval":
+    if kind is not TestKind.EVAL:
         return kind.may_ask_models
     is_asked = any(name in data for name in ("agent", "model", "models", "prompt"))
     is_paid = any(scorer["type"] != "exec" or scorer.get("max_cost_usd") for scorer in scorers)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Selection(NamedTuple):
     """Which of a suite's tests a run takes; every condition given must hold.
 
-    `filter` is a whole name, a part of one, or `re:` and a regular expression. `shard` is (i, n), counted from 1.
-    `ids` is what `--last-failed` found; None means all. `rows` are names of compositions' cases: of no other tests then.
-    `judged`: only what a scorer or a model grades, and what that is graded of. `dealt`: tests go to the shards in turn, so that
-    all are of one size; without it a test stays in its shard whatever other tests there are.
+    `filter` is a whole name, a part of one, or `re:` and a regular expression. `shard` is (i, n), counted from 1. `ids` are
+    those of the tests to run, such as what `--last-failed` found; None means all. `rows` are names of compositions' cases: of
+    no other tests then. `judged`: only what a scorer or a model grades, and what that is graded of. `dealt`: tests go to the
+    shards in turn, so that all are of one size; without it a test stays in its shard whatever other tests there are.
     """
 
     filter: str | None = None

@@ -1,8 +1,8 @@
 """Redacts and truncates test results before they are stored, and spills large values to side files.
 
-Everything that a listener, a report or the disk sees of a server has passed here. An ordinary result is cheap: when nothing in
-the answer is secret, nothing is copied. A test's name and its tags pass untouched: the loader has refused those that hold a
-secret.
+Every result of a test passes here. What is told of the servers themselves is redacted in `pool.py`, a node's state in
+`kinds/composition/run.py`, hooks in `hooks.py`. An ordinary result is cheap: when nothing in the answer is secret, nothing is
+copied. A test's name and its tags pass untouched: the loader has refused those that hold a secret.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """One live session with one server: it is opened, sends requests, and is closed.
 
-`connect` is the way in. `receiving.py` handles what the server sends. The session never sends what the suite did not ask for:
-beyond its calls there are only the opening (`opening.py`), what the suite's `client:` asks for (`subscriptions.py`),
-`notifications/cancelled` for a call that nobody waits for any longer, and answers to the server's requests.
+`connect` is the way in. `receiving.py` handles what the server sends. Beyond the calls of its users, a session sends the
+opening (`opening.py`), what the suite's `client:` asks for (`subscriptions.py`), `notifications/cancelled` for a call that
+nobody waits for any longer, answers to the server's requests, one `ping` or `server/discover` where a call timed out
+(`is_responsive`), and lists of tools before a call is sent again (`danger_of_repeating`).
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class Session:
 
     @property
     def transport(self) -> str:
-        """The kind of transport: "stdio", "http", or "sse" (HTTP as of 2024-11-05)."""
+        """The kind of transport, as in `Transport.kind`."""
         return self._transport.kind
 
     @property

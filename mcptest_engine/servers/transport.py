@@ -71,8 +71,9 @@ class Receiver(Protocol):
 class Transport(Protocol):
     """A way to reach a server.
 
-    `kind` is "stdio", "http" or, once it is known to be one, "sse" (HTTP of 2024-11-05). `auth` is the kind of credentials, as
-    in the record. `cancels_by_closing`: a call is cancelled by closing its exchange, and the revision has no other way.
+    `kind` is "stdio", "http", "in-process" or, once it is known to be one, "sse" (HTTP of 2024-11-05). `auth` is the kind of
+    credentials, as in the record. `cancels_by_closing`: a call is cancelled by closing its exchange, and the revision has no
+    other way.
     """
 
     kind: str

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mcptest_engine.core.clipping import show
+from mcptest_engine.core.enums import TestKind
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.targets import AGENT_GATES, EVERY, render
 from mcptest_engine.suite import schema_walk as walk
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 Catalog = dict[str, dict[str, Any]]
 
-_ASKED = frozenset({"agents", "evals"})
+_ASKED = frozenset(kind.block for kind in TestKind if kind.may_ask_models)
 _TOP = re.compile(r"""["']?(\w+)["']?\s*:""")
 _NAMED = re.compile(r"""(?:^\s*-\s+|^\s+|[{,]\s*)name:\s+("[^"]*"|'[^']*'|[^\s,}#][^,}#]*)""")
 _GROUPED = re.compile(r"""(?:^\s*-\s+|^\s+|[{,]\s*)group:\s+("[^"]*"|'[^']*'|[^\s,}#][^,}#]*)""")
