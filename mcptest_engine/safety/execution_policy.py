@@ -54,7 +54,7 @@ class ExecutionPolicy:
     as_arguments: bool = False
 
     def decide(self, tool_class: ToolClass, purpose: Purpose) -> Decision:
-        """The decision on a tool of this class that a person named."""
+        """The decision on a tool of this class that was named, by a person or by an agent over MCP."""
         match tool_class:
             case ToolClass.READ_ONLY | ToolClass.READ_ONLY_PRESUMED:
                 return Decision.EXECUTE

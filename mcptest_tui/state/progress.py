@@ -46,8 +46,6 @@ class Progress:
     asked: dict[str, int] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
     unwanted: set[str] = field(default_factory=set)
-    last: str = ""
-    last_failed: bool = False
     last_seconds: float | None = None
     took: float = 0.0
     ended: float | None = None
@@ -145,28 +143,18 @@ class Progress:
         self.spent.finish(test, result)
 
     def finish(self, run: str, record: Mapping[str, Any]) -> None:
-        """Add the time of a run, and note how it ended."""
+        """Add the time of a run, which has ended."""
         self.took += record.get("duration_ms", 0.0) / 1000
-        self._end(run, *_summary(record))
+        self._end(run)
 
-    def fail(self, run: str, kind: str, message: str) -> None:
-        """Note why a run did not begin."""
-        is_cancelled = kind == CANCELLED
-        self.not_run += self.asked.pop(run, 0) if is_cancelled else 0
-        self._end(run, CANCELLED if is_cancelled else message, failed=not is_cancelled)
+    def fail(self, run: str, kind: str) -> None:
+        """A run has no record: it was cancelled, or could not begin."""
+        self.not_run += self.asked.pop(run, 0) if kind == CANCELLED else 0
+        self._end(run)
 
-    def _end(self, run: str, said: str, failed: bool) -> None:
+    def _end(self, run: str) -> None:
         if run == self.run:
             self.ended = self.clock()
-        self.last, self.last_failed = said, failed
         self.forget(run)
         if not self.busy:
             self.last_seconds = self.took or self.clock() - self.started
-
-
-def _summary(record: Mapping[str, Any]) -> tuple[str, bool]:
-    verdict = str(record.get("verdict", ""))
-    if record.get("gates") and record.get("exit_code") == MISSED_GATE:
-        over = all(gate["about"] == "effects" for gate in record["gates"])
-        return "over a limit of effects" if over else "below a coverage floor", True
-    return {"pass": "passed", "fail": "failed"}.get(verdict, verdict or "ended"), verdict == "fail"

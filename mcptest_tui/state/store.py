@@ -295,7 +295,7 @@ class Store:
                     run, ended = event["run"], True
                 case "run.failed":
                     self._end(event["run"], STOPPED if event["kind"] == CANCELLED else "")
-                    progress.fail(event["run"], event["kind"], event["message"])
+                    progress.fail(event["run"], event["kind"])
                     run_view.fail(event["run"])
                     run, ended = event["run"], True
         if has_run_event:

@@ -461,7 +461,7 @@ FAULTS = (
         "mcptest_engine/workspace/history.py",
         "while self._remembered > MOST_REMEMBERED and len(self._runs) > 1:",
         "while False:",
-        ("tests/worker/test_history.py",),
+        ("tests/engine_process/test_history.py",),
     ),
     Fault(
         "an old result of another scheme is read from the cache",

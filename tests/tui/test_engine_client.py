@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcptest_tui.engine_client import EngineClient, EngineError
+from tests.engine_process.conftest import SERVERS, Clinging, echoes
+from tests.engine_process.processes import Watched, processes_in
 from tests.forked import WarmPopen
-from tests.worker.conftest import SERVERS, Clinging, echoes
-from tests.worker.processes import Watched, processes_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.worker.conftest import SERVERS, Refusal, run
+from tests.engine_process.conftest import SERVERS, Refusal, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.worker.conftest import Child
+    from tests.engine_process.conftest import Child
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import pytest
 
 from mcptest_engine.engine_process import agents
 from mcptest_engine.workspace.ulid import new_ulid
+from tests.engine_process.conftest import Refusal
 from tests.tui.agents.working import kept
-from tests.worker.conftest import Refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.worker.conftest import Child
+    from tests.engine_process.conftest import Child
 
 
 def test_runs_of_agents_are_listed_and_one_is_told_with_its_failures(child: Child, place: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.engine_process.conftest import run
 from tests.running.hook_suites import Folder, writing
-from tests.worker.conftest import run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.worker.conftest import Child
+    from tests.engine_process.conftest import Child
 
 
 def write(folder: Folder, hooks: object) -> None:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.worker.conftest import Refusal, echoes, run, wait_for_spare
-from tests.worker.processes import Watched, processes_in
+from tests.engine_process.conftest import Refusal, echoes, run, wait_for_spare
+from tests.engine_process.processes import Watched, processes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.worker.conftest import Child, Clinging
+    from tests.engine_process.conftest import Child, Clinging
 
     SuiteOn = Callable[..., Path]
 

@@ -14,14 +14,14 @@ from mcptest_engine.engine_process.event_lines import RunEventLines
 from mcptest_engine.engine_process.protocol import Refused
 from mcptest_engine.engine_process.results import MOST_ANSWER_BYTES, MOST_ANSWERS, Results
 from mcptest_engine.engine_process.surroundings import Surroundings
+from tests.engine_process.conftest import SERVERS, Refusal, echoes, run
 from tests.processes import until
-from tests.worker.conftest import SERVERS, Refusal, echoes, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.worker.conftest import Child
+    from tests.engine_process.conftest import Child
 
     SuiteOn = Callable[..., Path]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.engine_process.conftest import SERVERS, Refusal, echoes, run, wait_for_spare
+from tests.engine_process.processes import Watched, processes_in
 from tests.processes import until
-from tests.worker.conftest import SERVERS, Refusal, echoes, run, wait_for_spare
-from tests.worker.processes import Watched, processes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.worker.conftest import Child, Clinging
+    from tests.engine_process.conftest import Child, Clinging
 
     SuiteOn = Callable[..., Path]
 

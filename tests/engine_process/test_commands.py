@@ -9,14 +9,14 @@ import pytest
 
 from mcptest_engine import __version__
 from mcptest_engine.running.documents import Document, document_of
+from tests.engine_process.conftest import Refusal
 from tests.processes import save
-from tests.worker.conftest import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.worker.conftest import Child
+    from tests.engine_process.conftest import Child
 
 SUITE = "servers: { s: { command: [mcptest, mock, --preset, demo] } }\ntools:\n  - { name: a, tool: echo }\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcptest_engine.engine_process.browsing import _warnings
 from mcptest_engine.safety import poisoning
-from tests.worker.conftest import Refusal, run
+from tests.engine_process.conftest import Refusal, run
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ import pytest
 
 from mcptest_engine.core.environment import shipped
 from mcptest_tui.engine_client import engine_argv
+from tests.engine_process.processes import processes_in
 from tests.forked import ENGINE, Forked, Nursery, can_fork
-from tests.worker.processes import processes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcptest_tui.engine_client import engine_argv
-from tests.worker.conftest import echoes, run, wait_for_spare
-from tests.worker.processes import Watched, processes_in
+from tests.engine_process.conftest import echoes, run, wait_for_spare
+from tests.engine_process.processes import Watched, processes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.worker.conftest import Child, Clinging
+    from tests.engine_process.conftest import Child, Clinging
 
     SuiteOn = Callable[..., Path]
 
