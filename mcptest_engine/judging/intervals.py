@@ -9,7 +9,6 @@ from mcptest_engine.core.enums import Verdict
 from mcptest_engine.core.text import counted
 
 HALF = 0.5
-LEAST_CONFIDENCE, MOST_CONFIDENCE = 80.0, 99.0
 
 
 class Interval(NamedTuple):

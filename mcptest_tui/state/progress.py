@@ -21,8 +21,6 @@ GIVEN_UP = frozenset({"interrupted", "bail"})
 """What keeps a test from running that a run was ended before; a test that the policy refuses was not given up."""
 CANCELLED = "cancelled"
 """The kind of a run that was ended before it began, because a person wanted it so."""
-MISSED_GATE = 6
-"""The exit code of a run whose tests passed, and which missed a floor of its suite's `coverage` or a limit of its `effects`."""
 
 
 @dataclass(slots=True)
