@@ -124,13 +124,14 @@ def select_all(
 
     chosen = [(suite, settings) for suite in suites]
     if last_failed:
+        found = [(suite, failed_tests(suite, workspace)) for suite in suites]
         failed = [
-            (suite, settings._replace(selection=settings.selection._replace(ids=ids)))
-            for suite in suites
-            if (ids := failed_tests(suite, workspace))
+            (suite, settings._replace(selection=settings.selection._replace(ids=ids))) for suite, ids in found if ids
         ]
         if not failed:
-            sys.stderr.write("no test failed when it last ran: running the whole suites\n")
+            is_new = all(ids is None for _, ids in found)
+            why = "no earlier run of these suites is saved here" if is_new else "no test failed when it last ran"
+            sys.stderr.write(f"{why}: running the whole suites\n")
         chosen = failed or chosen
     taken, wrong = [], None
     for suite, own in chosen:

@@ -144,7 +144,7 @@ class CaseFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseExplained:
-    """A failed test was run again alone, and the reason is known better. It stays failed; the record has this result."""
+    """The cause of a failed test is known better, mostly from running it again alone. It stays failed; the record has this."""
 
     index: int
     result: TestResult

@@ -1,9 +1,9 @@
 """The run record: a whole run with its tests, servers and hooks.
 
 The record is complete: every reporter but the live ones is a function of it, so `mcptest report` prints byte for byte what the
-run printed. `RunRecord.to_json` and `RunRecord.from_json` write and read it whole; who needs a few members of many records
-reads their JSON (`Workspace.recent_runs`). The published JSON Schema is `mcptest schema --record`. Absent means absent: an
-optional member that was not there is left out, never written as null.
+run printed. `RunRecord.to_json` and `RunRecord.from_json` write and read it whole; code that needs a few members of many
+records reads their JSON (`Workspace.recent_runs`). The published JSON Schema is `mcptest schema --record`. Absent means absent:
+an optional member that was not there is left out, never written as null.
 """
 
 from __future__ import annotations

@@ -53,8 +53,9 @@ class Agents:
     async def run(self, run_id: str) -> dict[str, Any]:
         """`{record, tests, left_out, others}` of one run.
 
-        `record` is without tests. `tests` are the failed and inconclusive ones, as in events, except for `left_out` many.
-        `others` has (verdict, name, duration in ms) of the others. Raises: Refused for a record that cannot be read.
+        `record` is without tests. `tests` are the failed and inconclusive ones, as in events; `left_out` is how many more there
+        are. `others` has (verdict, name, duration in ms) of others, 200 at most. Raises: Refused for a record that cannot be
+        read.
         """
         if not is_ulid(run_id):
             raise Refused("this row is not a run's id", kind="protocol")

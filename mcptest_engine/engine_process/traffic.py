@@ -1,8 +1,8 @@
 """The messages between mcptest and the servers, for the Traffic screen.
 
-The newest 10,000 rows of all sessions together are stored as they arrived. They are redacted and sent only while the screen is
-open, up to 300 rows ten times a second. If the workbench is slow to read, no rows are sent, so that test results do not wait
-behind them; rows that are dropped from the store before they were sent are counted.
+The newest rows of all sessions together are stored (10,000 and 64 MiB at most), large messages cut. They are redacted and sent
+only while the screen is open, up to 300 rows ten times a second. If the workbench is slow to read, no rows are sent, so that
+test results do not wait behind them; rows that are dropped from the store before they were sent are counted.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ class Warned(TypedDict):
 
 
 class RunFinished(TypedDict):
-    """The run has ended and was saved; its last event. `record` is made by `event_lines.record_shown`."""
+    """The last event of a run, which was saved if the disk allowed it. `record` is made by `event_lines.record_shown`."""
 
     event: Literal["run.finished"]
     run: str

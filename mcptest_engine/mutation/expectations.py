@@ -125,7 +125,7 @@ class _Answer:
             yield from self._shapes(path)
 
     def _of_members(self, path: Path, value: dict[str, object], part: object) -> Iterator[Killer]:
-        """Yield one assertion on the short stable members, and separate ones on each of the others."""
+        """Yield one assertion on the short stable members, and separate ones on the other objects, lists and texts."""
         stable = part if isinstance(part, dict) else {}
         short = {name: one for name, one in stable.items() if _size(one) <= MOST_CHARACTERS // 5}
         if short:

@@ -137,7 +137,6 @@ async def decide(
             if outcome.lost and not again and not request.verify:
                 outcome = _fail_unjudged(outcome)
             if not again:
-                del caller.spent[case.id]  # a test that has ended has it in its outcome
                 return Decision(outcome, tuple(attempts), failed_before, broken=tuple(sessions.broken))
             failed_before = failed_before or _failed_by_itself(outcome, fault)
             if not outcome.lost:

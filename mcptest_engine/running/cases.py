@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcptest_engine.servers.calls import Fault
 
     Body: TypeAlias = "Request | Check | Row | AgentProgram | EvalRow | MetricRow"
-    """What a test is by its kind. Each is a `KindOfTest`; `BodyRunner` in `calling.py` runs it."""
+    """What a test is, each a `KindOfTest`. In `calling.py`, `Caller` runs the first two, `BodyRunner` the others."""
 
     class KindOfTest(Protocol):
         """What a body says of its test, so that only the module of a kind knows it."""

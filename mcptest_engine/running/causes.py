@@ -1,10 +1,11 @@
 """Why a test failed while calls of other tests were under way: it is run again alone, and where it passes so, beside another.
 
 Two cases. A test whose call was answered has failed for good, and its result is known before it is run again. If it fails
-again, it has failed by itself; if it passes alone, the failure is the server's (`interference`). A test whose call got no
-answer, because the server died or hung, has no result yet: if it passes alone, it passes, and only the test whose call ends the
-server again fails. If no call does, the test that began first fails. Where a person ended the server, the call that had waited
-longest fails, and is not made again: it would only hang once more.
+again, it has failed by itself; if it passes alone, the failure is the server's (`interference`), or the test is flaky, if it
+fails alone after all. A test whose call got no answer, because the server died or hung, has no result yet: it passes if it
+passes alone and another test is found to be the reason, which fails: the one whose call ends the server again, else the one
+that began first. Where a person ended the server, the call that had waited longest fails, and is not made again: it would only
+hang once more.
 
 Nothing is called again that may change state, nor what asks a model. See docs/explanation/safety.md.
 """

@@ -322,7 +322,7 @@ class _Making:
             digest = _digest((data, [states.get(name) for name in used]))
             named = graders_of(data, shared.scorers) if entry.kind is TestKind.EVAL else ()
             spends = (may_judge and _JUDGE in repr(data)) or _spends(entry.kind, data, [scorers[one] for one in named])
-            if not entry.kind.is_request:
+            if entry.kind is TestKind.COMPOSITION or entry.kind.may_ask_models:
                 graders = [(scorers[name], _states(self._scorer_files(scorers[name]))) for name in named]
                 digest = _digest((digest, told, suite.judge, graders))
             strength = strength_in_suite(entry, suite)

@@ -359,6 +359,7 @@ class Run:
                 stopped=lambda: self._stopped is not None,
                 hooks=self.hooks if self.hooks is not None and self.hooks.around_attempts else None,
             )
+            del self._caller.spent[case.id]  # the decision has it
         del self._begun[index]
         self._overlaps.end(index)
         held = self._held_back(index, case, decision, began, tick)

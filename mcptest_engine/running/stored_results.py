@@ -1,6 +1,6 @@
 """Redacts and truncates test results before they are stored, and spills large values to side files.
 
-Every result of a test passes here. What is told of the servers themselves is redacted in `pool.py`, a node's state in
+Every result of a test passes here. Among others, the record's servers are redacted in `pool.py`, a node's state in
 `kinds/composition/run.py`, hooks in `hooks.py`. An ordinary result is cheap: when nothing in the answer is secret, nothing is
 copied. A test's name and its tags pass untouched: the loader has refused those that hold a secret.
 """

@@ -1,6 +1,6 @@
 """Whether a tool of a class may be called, and how many calls are left: for whatever chooses by itself which tools to call.
 
-Calls that a suite or a person named are not checked here. Pure but for the budget's lock.
+Calls that a suite makes, or `mcptest call`, are not checked here. Pure but for the budget's lock.
 See docs/explanation/safety.md.
 """
 

@@ -93,8 +93,7 @@ def findings_of_tools(tools: Iterable[Mapping[str, object]]) -> Iterator[list[Fi
 class Match(NamedTuple):
     """A rule that a text matches. `excerpt` has the words that matched, decoded from `encoding` if that is set.
 
-    `sentences` are the whole sentences around them.
-    `learned` says that only the learned judge found the match, or that it may well be honest: of medium severity at most.
+    `sentences` are the whole sentences around them. `learned`: the match may well be honest, and is of medium severity at most.
     `is_absolute` says that the judge is sure beyond doubt: urging the model so to choose a tool (SEC-006) is of high severity.
     """
 

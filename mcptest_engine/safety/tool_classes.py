@@ -1,7 +1,7 @@
 """How dangerous a tool is to call, by its annotations and, failing those, by its name. What may be done: `execution_policy`.
 
-Annotations may say less than yes or no: `readOnlyHint: false` means at least mutating, so that a destructive name still counts,
-and `destructiveHint: false` only keeps the name from making the tool destructive.
+Annotations may say less than yes or no: `readOnlyHint: false` means at least mutating, so that a destructive name still counts.
+`destructiveHint: false` makes a tool mutating, whatever its name says.
 
 `MUTATING_WORDS` and `DESTRUCTIVE_WORDS` are the documented lists; `classify_name` uses only these. `classify` uses
 `cautious_class`, which knows more words and sees through disguises; its class is never less dangerous than the documented one.

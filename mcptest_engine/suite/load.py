@@ -84,11 +84,6 @@ class TestEntry:
     lines: Mapping[Pointer, int] = field(default_factory=dict)
     data_file: Path | None = None
 
-    @property
-    def pointer(self) -> str:
-        """The JSON Pointer of the entry in its file."""
-        return pointer(self.path)
-
     def assertion_line(self, index: int, inner: int | None = None, *, below: Pointer = ()) -> int | None:
         """The line of an assertion, or of one inside an `assert-set`; None for one that is not written in the entry.
 

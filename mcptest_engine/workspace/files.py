@@ -1,4 +1,4 @@
-"""Open files under `.mcptest` without following links: only regular files, and none over a size limit.
+"""Open files under `.mcptest` without following links: only regular files, and what is read whole has a size limit.
 
 Git stores links, so a cloned repository may hold a `.mcptest` whose files and folders lead anywhere. From `.mcptest` on, each
 folder is therefore opened from within the one above it, and a link, pipe, device or socket is refused. Links are followed in

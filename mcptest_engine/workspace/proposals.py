@@ -31,11 +31,11 @@ _TEXTS = ("id", "made_at", "source", "suite", "block", "test_name", "text", "why
 class StoredProposal:
     """A proposed test, or a new `expect` for an existing test.
 
-    `suite` is relative to the workspace, `block` is "tools", "resources" or "prompts". `test` is the whole test as a mapping
+    `suite` is relative to the workspace, `block` is that of the test, such as "tools". `test` is the whole test as a mapping
     when one is to be added; else `test_name` names the test whose `expect` is to be replaced. `text` is the proposed YAML block
     with its comments (a test, or an expect). `source` is what proposed it: "propose", "scaffold", "workbench", "agent",
-    "mutate" or "init".
-    `stability` is one line such as "seen 2 times, stable"; `left_out` are full target paths; `notes` are for a person.
+    "mutate" or "init". `stability` is one line such as "seen 2 times, stable"; `left_out` are full target paths; `notes` are
+    for a person.
     """
 
     id: str

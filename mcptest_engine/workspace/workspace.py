@@ -1,7 +1,7 @@
 """The workspace: the directory that holds `.mcptest/`, and the runs stored there.
 
     .mcptest/
-    ├── .gitignore              written once; keeps all but snapshots and cassettes out of the repository
+    ├── .gitignore              written once; keeps all but snapshots, cassettes and `security.yml` out of the repository
     ├── runs/<run_id>.json      one record a run, the newest 1,000
     ├── runs/<run_id>/          its outputs of over 1 MiB
     ├── snapshots/<suite>.yml

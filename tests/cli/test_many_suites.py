@@ -130,6 +130,15 @@ def test_one_report_tells_of_all_suites_and_the_exit_code_is_that_of_the_worst()
     assert [test["id"] for test in again["tests"]] == ["b/deep/mcptest.yml::tool::price"]
 
 
+@pytest.mark.usefixtures("folder")
+def test_last_failed_says_why_it_runs_everything() -> None:
+    suites = ("a", "b/deep", "--filter", "stock", "--last-failed")
+    assert (
+        "no earlier run of these suites is saved here: running the whole suites" in invoke(run.command, *suites).stderr
+    )
+    assert "no test failed when it last ran: running the whole suites" in invoke(run.command, *suites).stderr
+
+
 def test_a_folder_or_file_that_cannot_be_read_is_named_in_every_report_and_fails_the_command(folder: Path) -> None:
     reporters = [word for form in FORMATS for word in ("--reporter", f"{form}={form}.txt")]
     (folder / "a" / "closed.yml").touch(0)

@@ -58,9 +58,9 @@ def test_checks_in_a_mapping_share_its_revision() -> None:
     """What a check says itself wins."""
     suite = check_text(GROUPED, options(), base_dir=Path("/nowhere")).suite
     assert suite is not None
-    assert [(test.kind, test.pointer, test.line) for test in suite.tests] == [
-        (TestKind.COMPLIANCE, "/compliance/checks/0", 6),
-        (TestKind.COMPLIANCE, "/compliance/checks/1", 8),
+    assert [(test.kind, test.path, test.line) for test in suite.tests] == [
+        (TestKind.COMPLIANCE, ("compliance", "checks", 0), 6),
+        (TestKind.COMPLIANCE, ("compliance", "checks", 1), 8),
     ]
     assert [test.data["spec_version"] for test in suite.tests] == ["2025-06-18", "v2024-11-05"]
     assert [test.data["name"] for test in suite.tests] == ["opens", "pings"]

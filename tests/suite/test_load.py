@@ -66,13 +66,13 @@ resources:
         "args": {"limit": 2.5, "note": "at most 2.5"},
         "expect": {"assertions": [{"target": "result.isError", "matcher": {"exact": False}}]},
     }
-    assert (first.file, first.line, first.pointer, first.server) == (path, 8, "/tools/0", "api")
+    assert (first.file, first.line, first.path, first.server) == (path, 8, ("tools", 0), "api")
     assert second.data["expect"] == {"assertions": [], "max_duration_ms": 5}
-    assert (second.line, second.pointer) == (15, "/tools/1")
-    assert (third.kind, third.data["expect"], third.pointer) == (
+    assert (second.line, second.path) == (15, ("tools", 1))
+    assert (third.kind, third.data["expect"], third.path) == (
         TestKind.RESOURCE,
         {"assertions": []},
-        "/resources/0",
+        ("resources", 0),
     )
     assert suite.env == {"PORT": "8080", "DEBUG": "true", "NAME": "you"}
     assert suite.variables == {"who": "you", "limit": 2.5}
