@@ -148,25 +148,26 @@ class Sketching:
             return self._declared(description), ()
         settings: dict[str, Any] = {}
         remarks: list[str] = []
-        secrets: dict[str, str] = {}
+        found: Mapping[str, Any] = {}
+        is_url = bool(description.get("url")) and not description.get("command")
         if "found" in description:
             from mcptest_engine.engine_process.found import found_settings
 
             found = found_settings(str(description["found"]), self._surroundings.start_dir, self._surroundings.environ)
-            values = {name: str(value) for name, value in (found.get("env") or {}).items()}
-            secrets = {name: value for name, value in values.items() if is_secret_name(name)}
+        given = found if "found" in description else {} if is_url else description
+        values = {name: str(value) for name, value in (given.get("env") or {}).items()}
+        secrets = {name: value for name, value in values.items() if is_secret_name(name)}
+        if "found" in description:
             if found.get("command"):
                 settings["command"] = declared_command([str(word) for word in found["command"]], secrets)
             if found.get("url"):
                 settings["url"] = declared_url(str(found["url"]), secrets)
             settings.update({"cwd": untemplated(found["cwd"])} if "cwd" in found else {})
-            env = {name: f"${{{name}}}" for name in values}
-            settings.update({"env": env} if env else {})
-            if env:
-                remarks.append(f"values are taken from where mcptest runs: {', '.join(env)}")
+            if values:
+                remarks.append(f"values are taken from where mcptest runs: {', '.join(values)}")
             if found.get("headers"):
                 remarks.append(f"headers are not written down: {', '.join(found['headers'])}")
-        elif description.get("url") and not description.get("command"):
+        elif is_url:
             token = description.get("bearer_token_env")
             settings = {
                 "url": declared_url(str(description["url"]), secrets),
@@ -178,15 +179,13 @@ class Sketching:
                 if not isinstance(description["command"], str)
                 else opened.session.spec.command or ()
             )
-            values = {name: str(value) for name, value in (description.get("env") or {}).items()}
-            secrets = {name: value for name, value in values.items() if is_secret_name(name)}
             settings = {"command": declared_command([str(word) for word in words], secrets)}
             settings.update({"cwd": untemplated(str(description["cwd"]))} if description.get("cwd") else {})
             if description.get("url"):
                 settings["url"] = declared_url(str(description["url"]), secrets)
                 settings.update({"ready": description["ready"]} if description.get("ready") else {})
-            env = {name: f"${{{name}}}" for name in values}
-            settings.update({"env": env} if env else {})
+        if values:
+            settings["env"] = {name: f"${{{name}}}" for name in values}
         name = str(description.get("name") or TARGET)
         added = {one: value for one, value in secrets.items() if one not in settings.get("env", ())}
         settings, added, notes = with_free_names(settings, added, self._surroundings.environ, name)
