@@ -19,7 +19,7 @@ class Debounce:
         self._handle: asyncio.TimerHandle | None = None
 
     def __call__(self) -> None:
-        """Restart the waiting time."""
+        """Start the waiting time again, from now on."""
         if self._handle is not None:
             self._handle.cancel()
         self._handle = asyncio.get_running_loop().call_later(self.seconds, self._node.call_later, self._then)

@@ -38,7 +38,7 @@ class MessageOutput(Protocol):
 
 
 class Host(Protocol):
-    """The program."""
+    """The program that suites, runs and reviews belong to: the workbench, or `--plain`."""
 
     config: Config
     folder: Path
@@ -50,7 +50,7 @@ class Host(Protocol):
 
     @property
     def messages(self) -> MessageOutput:
-        """Where messages go."""
+        """The object that shows messages to the person."""
 
     @property
     def current_mode(self) -> str:
@@ -60,7 +60,7 @@ class Host(Protocol):
         """Start a coroutine, or a function that returns one; with `exclusive` the one before of its group is cancelled."""
 
     def work_screens(self) -> Iterable[ModeScreen]:
-        """The screens that exist."""
+        """The screens of the modes that exist so far, shown or not."""
 
     def watched_files(self) -> list[str]:
         """Files and folders to watch beside those of the suites."""

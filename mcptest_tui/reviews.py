@@ -43,7 +43,7 @@ class Reviews:
 
     @property
     def badge(self) -> dict[str, str]:
-        """`•3` for the mode bar."""
+        """The number of proposals for the mode bar, such as `•3`; empty without proposals."""
         return {MODE: f"{MARKS['dot']}{len(self.state.items)}"} if self.state.items else {}
 
     # Reading
@@ -59,7 +59,7 @@ class Reviews:
             self.read()
 
     async def refresh(self) -> None:
-        """Read the proposals now."""
+        """Read the proposals, and return once they are read."""
         await self._read()
 
     async def _read(self) -> None:
@@ -99,7 +99,7 @@ class Reviews:
         self._host.run_worker(self._write, group="review.write", exit_on_error=False)
 
     def undo(self) -> None:
-        """Take the last write back."""
+        """Undo the last write of decisions to the suites."""
         if not self.is_writing:
             self.is_writing = True
             self._host.run_worker(self._undo, group="review.write", exit_on_error=False)

@@ -31,7 +31,7 @@ class TerminalDriver(LinuxDriver):
     """A signal to go on has come, and was not handled yet."""
 
     def start_application_mode(self) -> None:
-        """As the base class."""
+        """Create the pipe that stops the key thread, then start as Textual does."""
         if self._ends is None:
             self._ends = os.pipe()
         super().start_application_mode()  # type: ignore[no-untyped-call]

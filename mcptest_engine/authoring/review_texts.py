@@ -67,7 +67,7 @@ class SuiteText:
     """One file, read once. `text` is without the byte order mark that `bom` holds."""
 
     def __init__(self, path: Path, data: bytes) -> None:
-        """Raises: Unreadable."""
+        """Decode and parse a suite file. Raises: Unreadable."""
         try:
             whole = data.decode("utf-8")
         except UnicodeDecodeError:

@@ -81,7 +81,7 @@ class Warm:
         return ended
 
     async def close(self) -> None:
-        """End all spare servers."""
+        """End all spare servers, and wait until they have ended."""
         self.end()
         await asyncio.gather(*self._closing, return_exceptions=True)
 

@@ -68,12 +68,12 @@ class Overlaps:
         self._lately: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
 
     def begin(self, place: int) -> int:
-        """A test begins; the tick by which `beside` knows its begin."""
+        """Record that a test begins; return the tick that `beside` takes as its begin."""
         self._tick = self._under_way[place] = self._tick + 1
         return self._tick
 
     def end(self, place: int) -> None:
-        """A test has ended."""
+        """Record that a test has ended, and at which tick."""
         del self._under_way[place]
         self._lately.append((self._tick, place))
 

@@ -131,7 +131,7 @@ class ToolQuality:
         return round(sum(self.scores.values()) / len(HEURISTICS), 3)
 
     def to_json(self) -> JsonDict:
-        """{name, score, heuristics}."""
+        """Return the scores as JSON: {name, score, heuristics}."""
         return {"name": self.tool, "score": self.score, "heuristics": dict(self.scores)}
 
 

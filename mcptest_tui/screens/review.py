@@ -104,7 +104,7 @@ class ReviewScreen(WorkScreen):
         yield Static("", id="review-counts")
 
     def on_mount(self) -> None:
-        """Show what is known."""
+        """Set the title of the list; without proposals, show the empty text."""
         show_titles(self.query_one("#review-list-pane"), Content("Proposals"))
         self.set_class(not self.state.items, "-empty")
 
@@ -143,7 +143,7 @@ class ReviewScreen(WorkScreen):
             self.workbench.messages.show(f"nothing is proposed for {one_line(test, 60)}")
 
     def back(self) -> bool:
-        """Out of the editor, or of the details."""
+        """Leave the fragment editor, or else the details."""
         if self.editing.back():
             self.show_all()
             return True
@@ -155,20 +155,20 @@ class ReviewScreen(WorkScreen):
         return None if self.workbench.reviews.written and of_a_proposal else super().key_title(action)
 
     def hints_first(self) -> dict[str, str]:
-        """What works while that is shown."""
+        """The footer's first keys while the written changes are shown."""
         if not self.workbench.reviews.written:
             return {}
         return {"app.back": "next proposal" if self.state.items else "close", "review.unwrite": ""}
 
     def status_text(self) -> Content:
-        """How many wait."""
+        """Return the number of proposals for the status bar; empty without any."""
         waiting = len(self.state.items)
         return Content(f"{counted(waiting, 'proposal')}") if waiting else Content("")
 
     # Showing
 
     def show_all(self) -> None:
-        """The list, the item, the counts; and which of them there are."""
+        """Draw the list, the proposal and the counts again."""
         if not self.is_mounted:
             return
         written = self.workbench.reviews.written
@@ -209,19 +209,19 @@ class ReviewScreen(WorkScreen):
     # Moving
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Another one is looked at."""
+        """Show the proposal that the cursor of the list has moved to."""
         event.stop()
         if event.lines is self.listed:
             self.workbench.reviews.written = []
             self.proposal.show()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Two clicks open the test."""
+        """Open the test of the proposal, on Enter or a double click."""
         event.stop()
         self.proposal.action_open()
 
     def action_step(self, steps: int) -> None:
-        """Another one, without deciding."""
+        """Move the cursor by `steps` proposals, without deciding about any."""
         if self.state.move(steps) or self.workbench.reviews.written:
             self._moved()
 
@@ -240,7 +240,7 @@ class ReviewScreen(WorkScreen):
         self.proposal.show()
 
     def action_look_again(self) -> None:
-        """Read the proposals again."""
+        """Read the proposals again, in the background."""
         self.workbench.reviews.read()
 
 
@@ -252,7 +252,7 @@ class _ItemPane(Vertical):
         self._show = show
 
     def on_resize(self) -> None:
-        """Another width, another title."""
+        """Draw the proposal again, because its title is cut to the new width."""
         self._show(keep=True)
 
 
@@ -268,7 +268,7 @@ class ProposalPane(Controller):
         self._shown: str | None = None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """There is a proposal, and it isn't edited."""
+        """Enable the actions only for a proposal that is not being edited."""
         return self._state.current is not None and not self.screen.has_class("-editing")
 
     def show(self, *, keep: bool = False) -> None:
@@ -295,7 +295,7 @@ class ProposalPane(Controller):
         self.screen.refresh_bindings()
 
     def back(self) -> bool:
-        """Out of the details; False when they are not shown."""
+        """Hide the details; return False when they are not shown."""
         if self._has_details:
             self.action_info()
             return True

@@ -38,7 +38,7 @@ class Editing(Controller):
 
     @property
     def is_open(self) -> bool:
-        """Whether a proposal is edited."""
+        """Whether a proposal is being edited now."""
         return self._id is not None
 
     @property
@@ -47,21 +47,21 @@ class Editing(Controller):
 
     @property
     def editor(self) -> FragmentEditor:
-        """Where a fragment is changed."""
+        """The widget in which the fragment of YAML is edited."""
         return self.screen.query_one(FragmentEditor)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """There is a proposal, and it isn't edited already."""
+        """Enable editing only for a proposal that is not being edited already."""
         return self._state.current is not None and not self.is_open
 
     def caught_up(self) -> None:
-        """The list was read: the proposal may be gone."""
+        """Close the editor if its proposal is no longer in the list."""
         if self._id is not None and all(item.id != self._id for item in self._state.items):
             self._close_editor()
             self.workbench.messages.show("this proposal no longer exists", "warning")
 
     def back(self) -> bool:
-        """Out of the editor; False when nothing is edited."""
+        """Close the editor; return False when it is not open."""
         if self._id is None:
             return False
         item = self._edited()
@@ -72,7 +72,7 @@ class Editing(Controller):
         return True
 
     def action_edit(self) -> None:
-        """Change the fragment."""
+        """Open the editor on the YAML that the proposal would write."""
         item = self._state.current
         if item is None:
             return
@@ -107,7 +107,7 @@ class Editing(Controller):
             self.editor.area.become(item.to_edit)
 
     def on_fragment_editor_taken(self, event: FragmentEditor.Taken) -> None:
-        """Accept it, when it can be."""
+        """Accept the proposal with the edited text, if that is valid."""
         event.stop()
         item = self._edited()
         if item is not None:

@@ -31,7 +31,7 @@ class Writing(Controller):
         return self.workbench.reviews.state
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Nothing is written while a proposal is edited."""
+        """Disable writing and undoing while a proposal is edited."""
         there = bool(self._state.items) if action == "write" else self.workbench.reviews.can_undo
         return there and not self.screen.has_class("-editing")
 
@@ -52,7 +52,7 @@ class Writing(Controller):
         )
 
     def action_write(self) -> None:
-        """Carry the decisions out."""
+        """Write the accepted and rejected proposals, after open editors are saved."""
         if not self._state.unwritten:
             self.workbench.messages.show("nothing was accepted or rejected yet")
             return
@@ -65,7 +65,7 @@ class Writing(Controller):
         self._on_begin()
 
     def action_unwrite(self) -> None:
-        """Take the last write back."""
+        """Undo the last write of decisions to the suites."""
         if not self.workbench.reviews.can_undo:
             self.workbench.messages.show("there is no write to undo")
             return
@@ -111,7 +111,7 @@ class Deciding(Controller):
         return there and not self.screen.has_class("-editing")
 
     def action_accept(self) -> None:
-        """Accept the proposal."""
+        """Accept the proposal under the cursor, with the text edited for it."""
         if self._close_written():
             return
         item = self._state.current
@@ -132,7 +132,7 @@ class Deciding(Controller):
         return True
 
     def action_reject(self) -> None:
-        """Reject the proposal."""
+        """Reject the proposal under the cursor, which leaves its suite unchanged."""
         self.decide(REJECT)
 
     def action_skip(self) -> None:
@@ -148,7 +148,7 @@ class Deciding(Controller):
         self._writing.offer_write()
 
     def action_undo(self) -> None:
-        """Undo the last decision."""
+        """Undo the last decision that is not written yet."""
         if self._state.undo() is None:
             self.workbench.messages.show(
                 "nothing was decided yet"

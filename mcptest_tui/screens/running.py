@@ -31,13 +31,13 @@ class Running(Controller):
         """The test under the cursor, and the tab of its detail, when all were started; its end shows the summary instead."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is nothing to stop while nothing runs, and nothing to repeat while nothing failed."""
+        """Enable stopping only during a run, and repeating failures only after one."""
         if action in ("stop", "stop_all"):
             return self.workbench.store.progress.busy
         return self.workbench.store.has_any("fail") if action == "failed" else super().check_action(action, parameters)
 
     def action_this(self) -> None:
-        """What is marked, else what is under the cursor."""
+        """Run the marked tests, or else the test or group under the cursor."""
         store = self.workbench.store
         if self._tests.marked:
             self._run(None, [test for test in store.order if test in self._tests.marked])
@@ -52,14 +52,14 @@ class Running(Controller):
             self._run(None, [row.id for row in self._rows.tests_of(entry.id, store)])
 
     def action_all(self) -> None:
-        """Everything that is shown."""
+        """Run all tests, or those that match the filter."""
         ids = [row.id for row in self._rows.shown_tests(self.workbench.store)] if self._rows.filter else None
         self._run(None, ids, "that the filter shows" if ids else "")
         test = self._tests.test()
         self.stayed_at = None if test is None else (test.id, self._detail.tab)
 
     def action_failed(self) -> None:
-        """The failed ones that are shown, and only those."""
+        """Run the tests in the list that have failed."""
         ids = [row.id for row in self._rows.shown_tests(self.workbench.store) if row.standing == "fail"]
         if ids:
             self._run(None, ids)
@@ -67,7 +67,7 @@ class Running(Controller):
             self.workbench.messages.show("no test in the list has failed")
 
     def action_alike(self) -> None:
-        """Those that failed of the same cause as the test under the cursor."""
+        """Run the tests that failed for the same cause as the one under the cursor."""
         failed = [row for row in self.workbench.store.rows.values() if row.verdict == "fail"]
         test = self._tests.test()
         group = next((group for group in failures_by_cause(failed) if test in group), [])
@@ -77,7 +77,7 @@ class Running(Controller):
             self.workbench.messages.show("the test under the cursor has not failed")
 
     def action_again(self) -> None:
-        """What was asked for last."""
+        """Start the run again that was requested last."""
         asked = self.last_asked
         if asked is None:
             told = f"no run yet; {key_of('run.this')} runs what is under the cursor"
@@ -86,21 +86,21 @@ class Running(Controller):
             self._run(*asked)
 
     def action_stop(self) -> None:
-        """The run that is on."""
+        """Stop the run that is in progress."""
         self.workbench.runs.cancel_one()
 
     def action_stop_all(self) -> None:
-        """The run that is on, and those that wait."""
+        """Stop the run in progress, and cancel the runs that wait."""
         self.workbench.runs.cancel()
 
     def action_bail(self) -> None:
-        """Whether the first failure ends a run."""
+        """Switch whether a run stops at its first failure."""
         bench = self.workbench
         bench.runs.bail = not bench.runs.bail
         bench.messages.show("a run stops at its first failure" if bench.runs.bail else "a run goes on after a failure")
 
     def bail_out(self, events: list[WorkbenchEvent]) -> None:
-        """End the run when a test has failed and that is what was asked for."""
+        """Stop the run at its first failure, if `action_bail` has switched that on."""
         progress = self.workbench.store.progress
         if not self.workbench.runs.bail or progress.stopping or not progress.busy:
             return
@@ -130,7 +130,7 @@ class Opening(Controller):
         self._several = Several()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is a matrix where a suite has several models."""
+        """Enable the matrix only when a suite has several models."""
         if action == "matrix":
             return bool(self._several.paths(self.workbench.store))
         return super().check_action(action, parameters)
@@ -155,7 +155,7 @@ class Opening(Controller):
         self.workbench.push_screen(MatrixWindow(store, path), chosen)
 
     def action_edit(self) -> None:
-        """The editor, at the test or the problem."""
+        """Open the editor at the test or the problem under the cursor."""
         place, test = self._place(), self._tests.test()
         if place is not None:
             self.workbench.go("edit", path=place[0], line=place[1])
@@ -165,7 +165,7 @@ class Opening(Controller):
             )
 
     def action_external(self) -> None:
-        """The same in $EDITOR."""
+        """Open the test or the problem under the cursor in $EDITOR."""
         from mcptest_tui.outside import edit_outside
 
         test = self._tests.test()
@@ -188,7 +188,7 @@ class Opening(Controller):
             self.workbench.go("review", suite=row.path, test=row.name)
 
     def action_server(self) -> None:
-        """The server that the test calls."""
+        """Show the server that the test under the cursor calls."""
         row = self._tests.test()
         if row is None:
             self.workbench.messages.show("there is no test under the cursor")

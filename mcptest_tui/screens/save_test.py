@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class AssertionList(Lines):
-    """The proposed assertions; space takes one in or leaves it out."""
+    """The list of proposed assertions; Space chooses one or leaves it out."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.assertions")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"assertions--{name}" for name in ("on", "off", "target", "why", "dim")}
@@ -57,15 +57,15 @@ class AssertionList(Lines):
         self.proposals = proposals
 
     def count(self) -> int:
-        """How many there are; at least the sentence that there are none."""
+        """The number of rows: the assertions, or one that says there are none."""
         return len(self.proposals) or 1
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002
-        """As many rows as there are."""
+        """Return the height in rows, which is one for each assertion."""
         return self.count()
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
+        """Return the parts of row `at` with their styles: box, assertion path, expectation."""
         if not self.proposals:
             return [(one_line("no assertion: the test passes if the server answers", width), "assertions--dim")]
         one = self.proposals[at]
@@ -82,7 +82,7 @@ class AssertionList(Lines):
         ]
 
     def action_take(self) -> None:
-        """In, or out."""
+        """Choose the assertion under the cursor, or leave it out again."""
         if self.proposals:
             one = self.proposals[self.cursor]
             one.chosen = not one.chosen
@@ -90,20 +90,20 @@ class AssertionList(Lines):
             self.post_message(self.Chosen(self))
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
-        """A click on the box, or two anywhere."""
+        """Choose or leave out the assertion, on a double click or a click on its box."""
         if twice or x < 4:
             self.action_take()
 
     def action_choose(self) -> None:
-        """Enter is the window's."""
+        """Do nothing on Enter: Space and clicks choose assertions here."""
 
 
 class YamlPreview(TextView):
-    """The lines of the file around the new ones."""
+    """Shows the lines of the suite around the test that would be added."""
 
 
 class SaveTest(Modal[str]):
-    """Answers nothing: it writes."""
+    """The window that saves a call as a test; it writes the file itself."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.save")
 
@@ -113,7 +113,7 @@ class SaveTest(Modal[str]):
         self.written: SavedTest | None = None
 
     def compose(self) -> ComposeResult:
-        """Name, place, assertions, the file."""
+        """Lay out the test's name, its suite, the assertions and the preview."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = shown("Save as test")
             with Horizontal(classes="save-row"):
@@ -130,40 +130,40 @@ class SaveTest(Modal[str]):
             yield YamlPreview(id="save-preview", wrap=False)
 
     def on_mount(self) -> None:
-        """The first preview."""
+        """Focus the assertions, and show the first preview of the file."""
         self.query_one(AssertionList).focus()
         self.call_after_refresh(self._preview)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Another name."""
+        """Update the preview for the new name of the test."""
         event.stop()
         self.saving.name = event.value
         self._preview()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter in the name goes on to the assertions."""
+        """Move the focus from the name to the assertions, on Enter."""
         event.stop()
         self.query_one(AssertionList).focus()
 
     def on_choice_changed(self, event: Choice.Changed) -> None:
-        """Another suite."""
+        """Update the preview for the suite that was selected."""
         event.stop()
         self.saving.at = event.choice.options.index(event.value)
         self._preview()
 
     def on_choice_list_requested(self, event: Choice.ListRequested) -> None:
-        """Many suites: one after the other."""
+        """Select the next suite, where their names do not fit side by side."""
         event.stop()
         options = event.choice.options
         event.choice.put(options[(options.index(event.choice.value) + 1) % len(options)])
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Another assertion."""
+        """Update the preview when an assertion was chosen or left out."""
         event.stop()
         self._preview()
 
     def _preview(self) -> None:
-        """The file as it will be, or why it cannot be."""
+        """Show the file with the new test, or why it cannot be added."""
         path = Path(self.saving.place.path)
         self.written, problem = None, ""
         editor = self._editor()
@@ -193,7 +193,7 @@ class SaveTest(Modal[str]):
         )
 
     def _editor(self) -> Editor | None:
-        """What has unsaved text of the chosen file."""
+        """The editor that has unsaved text of the selected suite, if any."""
         bench: BaseApp = self.app  # type: ignore[assignment]
         return bench.editor_of(self.saving.place.path)
 
@@ -206,7 +206,7 @@ class SaveTest(Modal[str]):
         return "; ".join(told)
 
     def action_write(self) -> None:
-        """Write it, if the file is still what it was."""
+        """Write the test, if the file has not changed since the preview."""
         written = self.written
         bench: BaseApp = self.app  # type: ignore[assignment]
         if written is None:
@@ -248,7 +248,7 @@ class SaveTest(Modal[str]):
 
 
 def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
-    """Propose what is under the cursor of the answer's tree, chosen and first."""
+    """Put the value under the cursor first among the proposed assertions, chosen."""
     target = tree.target
     if tree.path is None or not tree.path or not target:
         return
@@ -260,7 +260,7 @@ def chosen_leaf(saving: Saving, tree: JsonTree) -> None:
 
 
 def _place_text(place: Place) -> str:
-    """A place as an option: JSON texts are what a `Choice` has."""
+    """Return the suite as an option of a `Choice`, which takes JSON texts."""
     told = path_here(place.path)
     if place.new:
         told = f"new file {told}"

@@ -38,7 +38,7 @@ INKS = {DESTRUCTIVE: "destructive", MUTATING: "changing"}
 
 
 class ScaffoldList(Lines):
-    """Tools, kinds of tests, files; space ticks."""
+    """The list of tools, kinds of tests and files; Space ticks one."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.ticks")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -64,7 +64,7 @@ class ScaffoldList(Lines):
         self.rows: list[Row] = state.rows()
 
     def rebuilt(self) -> None:
-        """Other rows; the cursor stays on its row, but never on the first heading."""
+        """Read the rows again; the cursor stays on its row, but never on the first heading."""
         row, self.rows = self.row, self.state.rows()
         at = self.rows.index(row) if row.kind != "heading" and row in self.rows else self.cursor
         self.changed(cursor=max(at, min(1, len(self.rows) - 1)))
@@ -72,7 +72,7 @@ class ScaffoldList(Lines):
 
     @property
     def row(self) -> Row:
-        """The one under the cursor."""
+        """The row under the cursor of the list."""
         return self.rows[min(self.cursor, len(self.rows) - 1)]
 
     def count(self) -> int:
@@ -80,7 +80,7 @@ class ScaffoldList(Lines):
         return len(self.rows)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row."""
+        """Return the parts of row `at` with their styles: tool, option, file, note or heading."""
         row = self.rows[at]
         if row.kind == "tool":
             return self._tool(row.at, width)
@@ -126,29 +126,29 @@ class ScaffoldList(Lines):
         ]
 
     def action_tick(self) -> None:
-        """In or out."""
+        """Tick the row under the cursor, or remove its tick."""
         if self.state.toggle(self.row):
             self.refresh()
             self.post_message(self.Chosen(self))
 
     def action_all(self) -> None:
-        """All tools that are harmless, or none."""
+        """Tick all tools that are harmless, or remove the ticks of all."""
         self.state.toggle_all()
         self.refresh()
         self.post_message(self.Chosen(self))
 
     def action_allow(self) -> None:
-        """Let the tests of a tool run that does not declare to be read-only, or no longer."""
+        """Allow the tests of a tool that is not declared read-only to run, or forbid it."""
         if self.state.toggle_allowed(self.row):
             self.refresh()
             self.post_message(self.Chosen(self))
 
     def action_choose(self) -> None:
-        """Enter ticks too."""
+        """Tick the row on Enter, as Space does."""
         self.action_tick()
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
-        """A click on the box, or two anywhere."""
+        """Tick the row, on a double click or a click on its box."""
         if twice or x < 7:
             self.action_tick()
 
@@ -165,7 +165,7 @@ class ScaffoldScreen(Modal[str]):
         self.is_updating = False
 
     def compose(self) -> ComposeResult:
-        """The ticks, the text, what it comes to."""
+        """Lay out the list of ticks, the preview and two lines of notes."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = shown(one_line(f"Suite for {self._server}", 60))
             with Horizontal(id="scaffold"):
@@ -175,35 +175,35 @@ class ScaffoldScreen(Modal[str]):
             yield Static("", id="scaffold-note")
 
     def on_mount(self) -> None:
-        """Ask at once."""
+        """Request the first text of the suite from the engine."""
         self.preview.soft_wrap = True
         self._update()
 
     @property
     def listed(self) -> ScaffoldList:
-        """The ticks."""
+        """The list with the ticks, at the left."""
         return self.query_one(ScaffoldList)
 
     @property
     def preview(self) -> YamlArea:
-        """The text."""
+        """The text of the suite that would be written, at the right."""
         return self.query_one(YamlArea)
 
     @property
     def workbench(self) -> BaseApp:
-        """The app, typed."""
+        """The app, typed as the workbench for the type checker."""
         return self.app  # type: ignore[return-value]
 
     # Ticking
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Something was ticked."""
+        """Update the list and the text after a row was ticked."""
         event.stop()
         self.listed.rebuilt()
         self._update()
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """What the row is about."""
+        """Explain the row that the cursor has moved to."""
         event.stop()
         self._show_about()
 
@@ -244,7 +244,7 @@ class ScaffoldScreen(Modal[str]):
         self._show_about()
 
     def _show_text(self, before: str, after: str) -> None:
-        """The text, where it has changed; at first where the new part begins."""
+        """Show the text if it has changed, scrolled to the change, at first to the new part."""
         from mcptest_engine.suite.text_edits import edit_between
 
         if before == after:
@@ -270,7 +270,7 @@ class ScaffoldScreen(Modal[str]):
         )
 
     def action_turn(self) -> None:
-        """The text instead of the list, and back, where there is room for one."""
+        """Switch between list and text on a narrow screen, else move the focus."""
         if self.has_class("-narrow"):
             self.toggle_class("-text")
             (self.preview if self.has_class("-text") else self.listed).focus()
@@ -278,14 +278,14 @@ class ScaffoldScreen(Modal[str]):
             self.action_turn_focus()
 
     def action_turn_focus(self) -> None:
-        """The other side."""
+        """Move the focus between the list and the text."""
         if self.has_class("-narrow"):
             self.action_turn()
         else:
             (self.listed if self.preview.has_focus else self.preview).focus()
 
     def action_cancel(self) -> None:
-        """From the text, where it hides the list, back to that; else close."""
+        """Go back to the list where the text hides it, else close."""
         if self.has_class("-narrow") and self.has_class("-text"):
             self.action_turn()
         else:
@@ -294,7 +294,7 @@ class ScaffoldScreen(Modal[str]):
     # Writing
 
     def action_write(self) -> None:
-        """Write it, if the file is still what it was."""
+        """Write the suite, if the file has not changed since the text was made."""
         state = self.state
         if self.is_updating:
             self.workbench.messages.show("the text is being written")

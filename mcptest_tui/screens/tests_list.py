@@ -199,7 +199,7 @@ class Listing(Controller):
         self.filter_bar.say(problem or ("" if rows.entries else rows.filter.why_empty(self._known)))
 
     def action_filter(self) -> None:
-        """Type a filter."""
+        """Open the filter bar above the list to type in."""
         if self.screen.has_class("-narrow"):
             self.screen.remove_class("-detail")
         self.filter_bar.open(self._known)

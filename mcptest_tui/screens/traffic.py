@@ -104,7 +104,7 @@ class TrafficScreen(WorkScreen):
             self.listing.show_title()
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
-        """Another engine has none of the old bodies."""
+        """Mark all bodies and streams as lost when the engine process has ended."""
         if state in ("lost", "gone"):
             self.traffic.lost()
             self.rows.rebuilt()
@@ -115,7 +115,7 @@ class TrafficScreen(WorkScreen):
         self.listing.put_filter(" ".join(parts))
 
     def back(self) -> bool:
-        """Out of the search, the message, the filter."""
+        """Close the search, else the message, else the filter."""
         return self.message.back() or self.listing.back()
 
     def status_text(self) -> Content:
@@ -154,7 +154,7 @@ class Listing(Controller):
         self.use_filter(text)
 
     def use_filter(self, text: str) -> None:
-        """Show what matches."""
+        """Show the messages that match `text`; an empty text shows all."""
         self._traffic.show(text)
         why = self._traffic.filter.problem or f"no message matches {text}"
         self._rows.nothing = ("", why, f"{key_of('app.back')} clears the filter") if text else no_messages_text()
@@ -186,7 +186,7 @@ class Listing(Controller):
             self.screen.refresh_bindings()
 
     def on_filter_line_filtered(self, event: FilterLine.Filtered) -> None:
-        """Filter with each letter."""
+        """Filter the messages at each keystroke; Enter moves the focus to them."""
         if event.line is self.filter_line:
             event.stop()
             self.use_filter(event.text)
@@ -202,7 +202,7 @@ class Listing(Controller):
         return True
 
     def action_filter(self) -> None:
-        """Type a filter."""
+        """Open the line in which a filter is typed."""
         self.filter_line.open()
 
     def action_errors(self) -> None:
@@ -217,13 +217,13 @@ class Listing(Controller):
         self._changed()
 
     def action_pause(self) -> None:
-        """Stand still, or go on."""
+        """Stop showing new messages, or show them again."""
         self._traffic.pause(not self._traffic.paused)
         self._changed()
         self.workbench.refresh_status()
 
     def action_clear(self) -> None:
-        """Forget all messages."""
+        """Remove all messages from the list, and close the open one."""
         self._traffic.clear()
         self._message.close()
         self._changed()

@@ -155,7 +155,7 @@ class OpenMessage(Controller):
             self.tree.focus()
 
     def on_filter_line_filtered(self, event: FilterLine.Filtered) -> None:
-        """Search with each letter."""
+        """Search the message at each keystroke; Enter moves the focus to it."""
         if event.line is self.search:
             event.stop()
             self.tree.search(event.text)
@@ -201,7 +201,7 @@ class MessageActions(Controller):
         return str(await self.workbench.engine.request("traffic_body", n=row.n))
 
     def action_copy(self) -> None:
-        """Copy the whole message."""
+        """Copy the complete message, which the engine stores."""
         row = self._message.side_of(self._rows.row())
         if row is not None:
             in_background(self.screen, partial(self._copy, row), "traffic.copy")

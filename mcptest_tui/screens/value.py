@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ValueWindow(Modal[str]):
-    """Answers "copy" when the value is to be copied."""
+    """The window that shows a long value; its answer "copy" means to copy it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.value")
 
@@ -27,18 +27,18 @@ class ValueWindow(Modal[str]):
         self._title, self._text = title, text
 
     def compose(self) -> ComposeResult:
-        """The value, to scroll in."""
+        """Lay out the value in a pane that scrolls."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = shown(self._title, limit=70)
             yield TextView(id="value-text")
 
     def on_mount(self) -> None:
-        """Made safe only now: it may be long."""
+        """Sanitize the value and show it; a long one would slow `__init__` down."""
         view = self.query_one(TextView)
         view.styles.height = "1fr"
         view.show([line(part) for part in safe_text(self._text).split("\n")])
         view.focus()
 
     def action_copy(self) -> None:
-        """To the clipboard."""
+        """Close the window with the answer "copy"; its caller copies the value."""
         self.dismiss("copy")

@@ -72,7 +72,7 @@ class EditorFile:
         self.gone = False
 
     def save(self, text: str) -> None:
-        """Write `text`. Raises: CannotSave."""
+        """Write `text` to the file and remember it as saved. Raises: CannotSave."""
         data = ((BOM if self.bom else "") + text).encode("utf-8", "surrogatepass")
         try:
             write_suite(self.path, data)

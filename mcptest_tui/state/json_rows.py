@@ -288,7 +288,7 @@ class Hits:
         return None if path is None else self._places.get(path)
 
     def take(self, paths: Sequence[Path]) -> None:
-        """Replace the hits."""
+        """Replace the search hits by the nodes at `paths`."""
         self.paths, self._places = list(paths), {path: at for at, path in enumerate(paths)}
 
     def clear(self) -> None:

@@ -67,7 +67,7 @@ class Item:
 
     @property
     def place(self) -> str:
-        """`weather.yml:41`."""
+        """The suite and the line of the test, as `weather.yml:41`."""
         return f"{self.suite}:{self.line}" if self.line else self.suite
 
     @property

@@ -185,7 +185,7 @@ class Traffic:
         return changed
 
     def show(self, text: str) -> None:
-        """Apply another filter."""
+        """Show only the messages that match the filter `text`."""
         self.filter = Filter(text)
         self.rebuild()
 
@@ -209,7 +209,7 @@ class Traffic:
         self.spare = 0 if wanted.takes_spare else sum(row.is_spare for row in self.rows)
 
     def clear(self) -> None:
-        """Remove all rows."""
+        """Remove all rows, and reset the counts of errors and dropped messages."""
         self.rows, self.shown, self.missed, self.dropped, self.errors, self.spare = [], [], 0, 0, 0, 0
         self._open.clear()
         self._waits.clear()

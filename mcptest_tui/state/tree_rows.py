@@ -90,7 +90,7 @@ class TreeRows:
     # Building
 
     def build(self, store: Store) -> None:
-        """Build all rows anew."""
+        """Build all rows anew from the tests of the store that match the filter."""
         self.version += 1
         rows = store.rows
         ordered = [rows[test] for test in store.order]

@@ -34,11 +34,11 @@ class FilterInput(Line):
         steps: int
 
     def action_complete(self) -> None:
-        """Insert the completion that is selected."""
+        """Insert the completion that is selected below the line."""
         self.post_message(self.Complete(0))
 
     def action_next_completion(self, steps: int) -> None:
-        """Select the next completion."""
+        """Select the completion that is `steps` further."""
         self.post_message(self.Complete(steps))
 
 

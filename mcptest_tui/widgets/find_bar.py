@@ -75,7 +75,7 @@ class FindBar(Horizontal):
 
     @property
     def text_to_find(self) -> str:
-        """The text to find."""
+        """The text in the first field, which is searched for."""
         return self.query_one("#find-what", Input).value
 
     @property

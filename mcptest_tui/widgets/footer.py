@@ -32,7 +32,7 @@ class Hint(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """`r`, `[ ]`, `f1-f6`."""
+        """The keys as the footer shows them: `r`, `[ ]`, `f1-f6`."""
         keys = [key_shown(key) for key in self.keys]
         return f"{keys[0]}-{keys[-1]}" if len(keys) > 2 else " ".join(keys)
 

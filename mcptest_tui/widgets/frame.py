@@ -64,7 +64,7 @@ class Empty(Widget):
         self._title, self._lines, self._hints = title, tuple(lines), tuple(hints)
 
     def show(self, title: str, lines: Sequence[str] = (), hints: Sequence[tuple[str, str]] = ()) -> None:
-        """Show another message."""
+        """Replace the title, the lines and the hints."""
         self._title, self._lines, self._hints = title, tuple(lines), tuple(hints)
         self.refresh(layout=True)
 

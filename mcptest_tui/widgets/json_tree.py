@@ -274,7 +274,7 @@ class JsonTree(Lines):
             self.action_move(1)
 
     def action_fold_all(self, closed: bool) -> None:
-        """Fold or unfold everything."""
+        """Unfold all containers, or fold all but the outermost."""
         path = self.path
         if self.nodes is not None and path is not None:
             self.nodes.fold_all(closed)

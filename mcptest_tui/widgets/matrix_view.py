@@ -150,7 +150,7 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
         return f"   {passed}/{len(tests)}" + (f" {usd(cost)}" if is_told else "")
 
     def action_column(self, step: int) -> None:
-        """Move to another model."""
+        """Move the cursor by `step` models, to the left if negative."""
         before = self.column
         self.column = min(max(self.column + step, 0), max(len(self.matrix.models) - 1, 0))
         if before != self.column:
@@ -168,12 +168,12 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
         super().clicked(at, x, twice=twice)
 
     def on_mouse_scroll_right(self, event: events.MouseScrollRight) -> None:
-        """Show further models."""
+        """Move the cursor one model to the right."""
         event.stop()
         self.action_column(1)
 
     def on_mouse_scroll_left(self, event: events.MouseScrollLeft) -> None:
-        """Show the models before."""
+        """Move the cursor one model to the left."""
         event.stop()
         self.action_column(-1)
 

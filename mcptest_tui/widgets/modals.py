@@ -86,15 +86,15 @@ class Modal(Sturdy, ModalScreen[Answer], Generic[Answer]):
         return super().check_action(action, parameters)
 
     def action_next_field(self) -> None:
-        """Focus what comes next."""
+        """Move the focus to the next field of the window."""
         self.focus_next()
 
     def action_previous_field(self) -> None:
-        """Focus what comes before."""
+        """Move the focus to the previous field of the window."""
         self.focus_previous()
 
     def action_cancel(self) -> None:
-        """Close without an answer."""
+        """Close the window; its caller gets None as the answer."""
         self.dismiss(None)
 
 
@@ -182,7 +182,7 @@ class TextPrompt(Modal[str]):
         return self._suggest is not None if action == "complete" else super().check_action(action, parameters)
 
     def action_complete(self) -> None:
-        """Insert the suggestion."""
+        """Replace the typed text by its suggestion, if there is one."""
         field = self.query_one(Prompt)
         longer = self._suggest(field.value) if self._suggest is not None else None
         if longer is not None:

@@ -72,7 +72,7 @@ class Outline(Lines):
         return len(self.entries)
 
     def pieces(self, at: int, width: int) -> list[tuple[str, str]]:
-        """`✓ name`."""
+        """Return the mark and the name of a test, as `✓ name`."""
         entry = self.entries[at]
         ink = entry.status if entry.status in ("pass", "fail", "inconclusive", "skip") else "other"
         return [(f"{mark(entry.status)} ", f"outline--{ink}"), (one_line(entry.name, width - 2), "outline--name")]

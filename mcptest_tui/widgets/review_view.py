@@ -184,7 +184,7 @@ class FragmentEditor(Sturdy, Vertical):
         self.area.focus()
 
     def note(self, text: str, *, problem: bool = False) -> None:
-        """The remark about it."""
+        """Show `text` below the fragment; a problem is red and marked."""
         width = max(self.size.width - 2, 20)
         style = "$text-error" if problem else "$foreground 65%"
         sign = f"{MARKS['fail']} " if problem else ""
@@ -195,9 +195,9 @@ class FragmentEditor(Sturdy, Vertical):
         self.post_message(self.Typed(event.text_area.text))
 
     def action_take(self) -> None:
-        """Accept the fragment as edited."""
+        """Request by a message that the edited fragment is accepted."""
         self.post_message(self.Taken())
 
     def action_restore(self) -> None:
-        """Restore the proposed text."""
+        """Request by a message that the proposed text is put back."""
         self.post_message(self.Restored())

@@ -100,13 +100,13 @@ class PartLine(Widget, can_focus=True):
         return Content.assemble((f"{told}   " if told else "", "bold" if field.raw else ""), (quiet, "$foreground 65%"))
 
     def action_turn(self) -> None:
-        """Left out, empty, or null."""
+        """Switch an empty field between left out, empty and null."""
         if not any(not one.empty for one in self.field.members):
             self.field.turn()
             self.changed()
 
     def action_clear(self) -> None:
-        """Leave the field out."""
+        """Remove everything typed in the field, and its list items."""
         self.field.clear()
         self.changed(reshaped=True)
 

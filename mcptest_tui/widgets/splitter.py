@@ -39,7 +39,7 @@ class Splitter(Widget):
         self.percent: float | None = None
 
     def on_mount(self) -> None:
-        """Set the first size."""
+        """Set the pane before the splitter to its first size."""
         self.apply()
 
     def render(self) -> Content:

@@ -26,42 +26,42 @@ _OPENS = re.compile(r"(?:^|[\s\w\"'\]}])(?::|[|>][-+0-9]*)\s*$")
 
 
 class Assist(Protocol):
-    """The popup for completion, as the editor knows it."""
+    """The popup for completion, as far as `YamlTyping` uses it."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it lies over the text."""
+        """Whether the popup is shown over the text."""
 
     def key(self, key: str) -> bool:
-        """A key was pressed; True when it was for the popup."""
+        """Handle a key; return True when the popup has used it."""
 
     def typed(self, character: str) -> None:
-        """A character was typed, or "" when one was taken away."""
+        """Update the popup after `character` was typed, or "" after a deletion."""
 
     def close(self) -> None:
-        """The cursor went elsewhere."""
+        """Close the popup, because the text or the cursor changed otherwise."""
 
     def go_to_stop(self) -> bool:
         """Go to the next place of a snippet that is being filled in; False when there is none."""
 
 
 class NoAssist:
-    """No popup."""
+    """Takes the place of the popup in editors without completion."""
 
     is_open = False
 
     def key(self, key: str) -> bool:  # noqa: ARG002
-        """Not for us."""
+        """Return False: without a popup no key is used."""
         return False
 
     def typed(self, character: str) -> None:
-        """Nothing."""
+        """Do nothing: there is no popup to update."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing: there is no popup to close."""
 
     def go_to_stop(self) -> bool:
-        """There is no snippet."""
+        """Return False: without completion there are no snippets."""
         return False
 
 
