@@ -1,4 +1,4 @@
-"""What this runs on, for oneself and for an issue, and what a key is called in the keymap."""
+"""The About window: versions, terminal and files for a bug report, and the keymap name of a pressed key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PRESS = "Press a key to see its name."
 
 
 def facts(app: BaseApp) -> list[tuple[str, str]]:
-    """(what, value), one a row; no names of tests, no texts of servers."""
+    """Return (name, value) rows for the window, without names of tests or texts of servers."""
     environ = os.environ
     width, height = app.size
     tool = native_tool()
@@ -61,7 +61,7 @@ def facts(app: BaseApp) -> list[tuple[str, str]]:
 
 
 def colours(app: BaseApp) -> str:
-    """How many colours, and why."""
+    """Return the terminal's colour system and the environment variable that decides it."""
     if app.no_color:
         return "none (NO_COLOR)"
     told = os.environ.get("COLORTERM")
@@ -73,7 +73,7 @@ def _file(path: str) -> str:
 
 
 class About(Modal[str]):
-    """Answers "copy", or None."""
+    """The window with the facts; answers "copy", or None when it is closed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.about")
 
@@ -82,7 +82,7 @@ class About(Modal[str]):
         self._told = told
 
     def compose(self) -> ComposeResult:
-        """The facts, and the last key."""
+        """Yield the rows of facts, and the line that names a pressed key."""
         width = max(len(name) for name, _ in self._told)
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = Content("About")
@@ -94,14 +94,14 @@ class About(Modal[str]):
             yield Static(shown(PRESS, style="$muted"), classes="about-key picker-help")
 
     def on_key(self, event: events.Key) -> None:
-        """Say what a key is called, and what it does in most places; those on the frame do what stands there."""
+        """Show the name and actions of a pressed key; keys shown on the frame do their own action."""
         if event.key not in {key for hint in hints_of(self) for key in hint.keys}:
             event.stop()
             event.prevent_default()
             self.query_one(".about-key", Static).update(key_text(event.key, event.character))
 
     def action_copy(self) -> None:
-        """All of it to the clipboard."""
+        """Close the window with the answer "copy", for which the app copies all facts."""
         self.dismiss("copy")
 
 

@@ -1,4 +1,4 @@
-"""An assertion for a value of an answer: which matcher, and the lines that are written, at the place where they go."""
+"""Add an assertion about a value of an answer: choose a matcher, and see the lines before they are written."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ AROUND = 3
 
 
 class Way(NamedTuple):
-    """One matcher, and the file with an assertion by it."""
+    """A matcher, and the text of the suite file with an assertion that uses it."""
 
     matcher: dict[str, Any]
     after: str
 
 
 def matchers_for(value: Any) -> list[dict[str, Any]]:
-    """The matchers that hold for a value as it is: itself where it is short, else its most telling part; then less."""
+    """Return the matchers that the value satisfies, the strictest first."""
     from mcptest_engine.authoring.shapes import type_of
 
     found: list[dict[str, Any]] = []
@@ -59,7 +59,7 @@ def matchers_for(value: Any) -> list[dict[str, Any]]:
 
 
 class AddAssertion(Modal[str]):
-    """Answers the text of the file with the assertion, or None."""
+    """The window that offers matchers; answers the new text of the suite file, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.assertion")
     ENTER = "write"
@@ -69,7 +69,7 @@ class AddAssertion(Modal[str]):
         self._test, self._target, self._file, self._before, self._ways = name, target, file, before, ways
 
     def compose(self) -> ComposeResult:
-        """The matchers, and the text below."""
+        """Yield the list of matchers, and below it a preview of the file."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = shown(f"Add an assertion to {one_line(self._test, 60)}")
             yield Static(shown(one_line(self._target, 200), style="$json-key"), classes="picker-about")
@@ -79,21 +79,21 @@ class AddAssertion(Modal[str]):
             yield TextView(id="assertion-preview")
 
     def on_mount(self) -> None:
-        """The first matcher."""
+        """Focus the list of matchers when the window opens."""
         self.query_one(OptionList).focus()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show what it would write, and where."""
+        """Show which lines the highlighted matcher would add, and where."""
         first, rows = changed_rows(self._before, self._ways[event.option_index].after)
         self.query_one("#assertion-place", Static).update(shown(f"{self._file}, line {first}"))
         self.query_one(TextView).show(rows)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Write it."""
+        """Close the window; the answer is the file's text with the chosen assertion."""
         self.dismiss(self._ways[event.option_index].after)
 
     def action_write(self) -> None:
-        """The one under the cursor."""
+        """Choose the matcher under the cursor, as Enter in the list does."""
         self.query_one(OptionList).action_select()
 
 
@@ -135,7 +135,7 @@ def add_to_suite(bench: BaseApp, row: TestRow, tree: JsonTree) -> None:
 
 
 def _line_in(bench: BaseApp, text: str, row: TestRow) -> int | None:
-    """Where a test stands in a suite's unsaved text; None where it is not found."""
+    """Return the line of a test in a suite's unsaved text; None if it is not found."""
     from mcptest_engine.running.documents import document_of
 
     document = document_of(row.file, text, start_dir=bench.folder, environ=dict(os.environ))
@@ -171,7 +171,7 @@ def _option(way: Way) -> Option:
 
 
 def changed_rows(before: str, after: str) -> tuple[int, list[TextLine]]:
-    """The first line that is new, and the lines around it: `-` what goes, `+` what comes."""
+    """Return the number of the first changed line, and the rows around it: `-` removed, `+` added."""
     old, new = before.split("\n"), after.split("\n")
     most = min(len(old), len(new))
     head = next((at for at in range(most) if old[at] != new[at]), most)
@@ -184,7 +184,7 @@ def changed_rows(before: str, after: str) -> tuple[int, list[TextLine]]:
 
 
 def file_row(number: int, sign: str, text: str) -> TextLine:
-    """A line of a file that is about to be written: `-` goes, `+` comes, with the colours that Review has for both."""
+    """Return one row of a file's preview: `-` removed, `+` added, in the colours that Review uses."""
     ink = {"+": "actual", "-": "expected"}.get(sign, "dim")
     indent = len(text) - len(text.lstrip(" "))
     return TextLine(0, 9 + indent, ((f"{number:>4} ", "dim"), (f"{sign} ", ink), (one_line(text, 400), ink)))

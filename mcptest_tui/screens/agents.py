@@ -52,7 +52,7 @@ EMPTY_HINTS = (
 
 
 class AgentsScreen(WorkScreen):
-    """The list, and beside it what is under the cursor."""
+    """The list of what agents did, and beside it the details of the row under the cursor."""
 
     MODE = "agents"
     CSS_PATH = "agents.tcss"
@@ -67,7 +67,7 @@ class AgentsScreen(WorkScreen):
         self.row = RowActions(self, self.view, self.listed, self.detail)
 
     def compose_body(self) -> Iterable[Widget]:
-        """Two panes, and what stands there when nothing was done yet."""
+        """Yield the list and its detail pane, and the page shown while the list is empty."""
         yield Empty(EMPTY_TITLE, (EMPTY_LINE,), EMPTY_HINTS, id="agents-empty")
         with Horizontal(id="agents"):
             with Vertical(id="agents-list-pane", classes="pane"):
@@ -77,28 +77,28 @@ class AgentsScreen(WorkScreen):
                 yield self.detail.pane
 
     def on_mount(self) -> None:
-        """Show what is known, and read it again."""
+        """Show the list or the empty page, and read the list again."""
         self.set_class(not self.view.rows, "-empty")
         self.workbench.agents.read()
 
     def on_screen_resume(self) -> None:
-        """Count what is shown as seen."""
+        """Mark all rows as seen whenever this screen is shown."""
         self.workbench.agents.seen()
 
     # What comes from the app
 
     def caught_up(self) -> None:
-        """The list was read, or this is shown again."""
+        """Redraw after the list was read, or when this screen is shown again."""
         self.show_all()
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
-        """Another engine: what could not be read can be asked for again."""
+        """When a new engine is ready, forget read errors and read the list again."""
         if state == "ready":
             self.detail.forget_errors()
             self.workbench.agents.read()
 
     def back(self) -> bool:
-        """From the detail to the list; all rows again."""
+        """Leave the detail, else end "failures only", else focus the list; False when none applies."""
         if self.has_class("-narrow") and self.has_class("-detail"):
             self.remove_class("-detail")
             self.listed.focus()
@@ -112,14 +112,14 @@ class AgentsScreen(WorkScreen):
         return False
 
     def status_text(self) -> Content:
-        """The number of runs."""
+        """Return the number of runs for the status bar."""
         runs = sum(row.kind == RUN for row in self.view.rows)
         return Content(counted(runs, "run")) if runs else Content("")
 
     # Showing
 
     def show_all(self) -> None:
-        """The list and the detail; and which of them there are."""
+        """Redraw the list and the detail, or the empty page when there are no rows."""
         if not self.is_mounted:
             return
         agents, view = self.workbench.agents, self.view
@@ -137,28 +137,28 @@ class AgentsScreen(WorkScreen):
             self.query_one("#agents-empty").focus() if empty else self.listed.focus()
 
     def action_failures(self) -> None:
-        """Show only what failed, or all again."""
+        """Switch between all rows and only those that failed."""
         self.view.turn()
         self.show_all()
 
     def action_older(self) -> None:
-        """Show older rows too."""
+        """Read older rows; show a message when there are none."""
         if self.view.more:
             self.workbench.agents.read_older()
         else:
             self.workbench.messages.show("there are no older ones")
 
     def action_look_again(self) -> None:
-        """Read the workspace again."""
+        """Read again what agents did in this workspace."""
         self.workbench.agents.read()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where there are no rows, none can be left out."""
+        """Offer the action "failures" only when there are rows."""
         return bool(self.view.rows) if action == "failures" else super().check_action(action, parameters)
 
 
 class RowDetail(Controller):
-    """The pane about the row under the cursor. The record of a run is read from the engine, once."""
+    """The detail of the row under the cursor. The record of a run is read from the engine once."""
 
     def __init__(self, screen: WorkScreen, view: AgentsView) -> None:
         super().__init__(screen)
@@ -175,7 +175,7 @@ class RowDetail(Controller):
         return not self.screen.has_class("-narrow") or self.screen.has_class("-detail")
 
     def open(self) -> None:
-        """Show the pane, and go to it."""
+        """Show the detail pane, and focus it."""
         self.screen.add_class("-detail")
         self.show()
         self.screen.call_after_refresh(self.pane.focus)
@@ -209,36 +209,36 @@ class RowDetail(Controller):
             self.show()
 
     def forget_errors(self) -> None:
-        """Read again what could not be read."""
+        """Forget the records that could not be read, so that they are requested again."""
         known = ((key, record) for key, record in self.records.items() if not isinstance(record, str))
         self.records = OrderedDict(known)
 
     def failed_tests(self, row: AgentRow) -> list[dict[str, Any]]:
-        """The tests of a run that did not pass, as far as they are known."""
+        """Return the tests of a run that did not pass, as far as its record was read."""
         record = self.records.get(row.id)
         tests = record.get("tests") if isinstance(record, dict) else None
         return [test for test in tests or () if isinstance(test, dict)]
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Let the row stay under the cursor for as long as its detail is read."""
+        """Keep the cursor on its row while the detail pane has the focus."""
         self._view.is_read_on = event.widget is self.pane
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Show the row a little later, so that running over many costs nothing."""
+        """Show the row under the cursor after a short delay, so that fast scrolling stays cheap."""
         event.stop()
         if isinstance(event.lines, AgentList):
             self._show_soon()
 
 
 class RowActions(Controller):
-    """Goes where the row under the cursor belongs, and copies the command that repeats it."""
+    """Opens what the row under the cursor is about, and copies the command that repeats it."""
 
     def __init__(self, screen: WorkScreen, view: AgentsView, listed: AgentList, detail: RowDetail) -> None:
         super().__init__(screen)
         self._view, self._listed, self._detail = view, listed, detail
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Leave out of the footer what there is nothing to do for."""
+        """Return False for actions that do not apply to the row under the cursor."""
         row = self._row()
         if action == "in_tests":
             return row is not None and row.kind == RUN and not row.inline
@@ -249,7 +249,7 @@ class RowActions(Controller):
         return action == "review" or bool(self._view.rows)
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Open the row that was clicked twice."""
+        """Open the row that was chosen by Enter or a double click."""
         event.stop()
         self.action_open()
 
@@ -318,7 +318,7 @@ class RowActions(Controller):
             self.workbench.go("tests", id=found)
 
     def action_review(self) -> None:
-        """Go to the proposal, to what is proposed for the test that failed, or to all proposals."""
+        """Go to Review: to this row's proposal, to one for its first failed test, or to all."""
         row = self._row()
         suite = self._suite(row)
         if row is None or suite is None:
@@ -332,7 +332,7 @@ class RowActions(Controller):
         return self._view.current if self._listed.cursor < len(self._view.shown) else None
 
     def _suite(self, row: AgentRow | None) -> Path | None:
-        """Its file; None where it has none, or one outside of the workspace."""
+        """Return the row's suite file; None if it has none, or one outside of the workspace."""
         if row is None:
             return None
         if row.kind == INLINE:

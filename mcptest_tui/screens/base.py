@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def in_background(screen: Screen[Any], make: Callable[[], Coroutine[Any, Any, object]], group: str) -> None:
-    """Run a coroutine as a worker of a screen, in place of the one of this group that is still running.
+    """Run a coroutine as a worker of the screen, and cancel the worker of this group that still runs.
 
     The coroutine is made only when its turn comes, so that one that is cancelled before leaves nothing.
     """
@@ -56,7 +56,7 @@ class WorkScreen(ModeScreen):
         self.panes = Panes(self)
 
     def _get_dispatch_methods(self, method_name: str, message: Message) -> Iterator[tuple[type, Any]]:
-        """As the base class, and the handlers of the controllers."""
+        """Yield the screen's own message handlers, then those of its controllers."""
         yield from super()._get_dispatch_methods(method_name, message)
         for controller in self.controllers:
             handler = getattr(controller, method_name, None)
@@ -65,11 +65,11 @@ class WorkScreen(ModeScreen):
 
     @property
     def workbench(self) -> BaseApp:
-        """The app, typed."""
+        """The running app, typed as the workbench's base class."""
         return self.app  # type: ignore[return-value]
 
     def compose(self) -> ComposeResult:
-        """The frame around the body."""
+        """Yield the bars around the body, and the body with the panes of `compose_body`."""
         # Before there is anything to style: to set classes later costs styling everything again.
         self.update_classes(size_classes(self.app.size), update=False)
         yield ModeBar(self.MODE)
@@ -82,13 +82,13 @@ class WorkScreen(ModeScreen):
     # What a screen overrides, beside what `ModeScreen` has
 
     def compose_body(self) -> Iterable[Widget]:
-        """The panes."""
+        """Yield the panes of this mode; each screen overrides it."""
         return ()
 
     # The frame
 
     def on_mount(self) -> None:
-        """First sizes and the session's memory."""
+        """Set the size classes, and restore what the last session stored for this mode."""
         self.fit()
         memory = self.workbench.session.screens.get(self.MODE)
         if isinstance(memory, dict):
@@ -96,20 +96,20 @@ class WorkScreen(ModeScreen):
             self.call_after_refresh(self._restore)
 
     def on_resize(self) -> None:
-        """Another layout; Textual's own breakpoints allow only one class a direction."""
+        """Set the size classes again; Textual's own breakpoints allow only one class per direction."""
         self.fit()
 
     def on_screen_resume(self) -> None:
-        """Shown again: the terminal may have changed meanwhile, and so may everything else."""
+        """Lay out for the current size, and let the app bring the screen up to date."""
         self.fit()
         self.workbench.screen_shown(self)
 
     def on_screen_suspend(self) -> None:
-        """Covered, perhaps by a dialog."""
+        """Redraw the footer when a dialog or another screen covers this one."""
         self.query_one(FittedFooter).refresh()
 
     def fit(self) -> None:
-        """Lay out for the size of the terminal."""
+        """Set the classes for the terminal's size, and lay out the splitters again."""
         wanted = size_classes(self.app.size)
         self._focused_before = self.focused or self._focused_before
         self.call_after_refresh(self._focus_again)
@@ -119,7 +119,7 @@ class WorkScreen(ModeScreen):
             splitter.apply()
 
     def _focus_again(self) -> None:
-        """A widget that had no room lost the focus; without one, no key of a pane works. A zoomed pane may be hidden now."""
+        """Restore a focus that was lost for lack of room; end the zoom of a pane that is hidden now."""
         if self.panes.zoomed is not None and not self.panes.zoomed.display:
             self._focused_before = None
             self.set_focus(None)
@@ -143,41 +143,41 @@ class WorkScreen(ModeScreen):
 
     @property
     def is_restoring(self) -> bool:
-        """Whether the memory of the last session is still to be used."""
+        """Whether the stored state of the last session is still to be applied."""
         return self._memory is not None
 
     def remember_all(self) -> dict[str, Any]:
-        """`remember` and the sizes of the panes. A screen that was never restored gives back what it was given."""
+        """Return what `remember` returns and the pane sizes; before restoring, the stored state itself."""
         if self._memory is not None:
             return self._memory
         sizes = {splitter.id: splitter.percent for splitter in self.panes.splitters if splitter.percent is not None}
         return {**self.remember(), **({"sizes": sizes} if sizes else {})}
 
     def show_status(self, status: Status, badges: dict[str, str], title: str) -> None:
-        """New contents for the two bars."""
+        """Update the status bar and the mode bar."""
         with suppress(NoMatches):  # the app is about to end, and the bars are gone already
             self.query_one(StatusBar).show(status)
             self.query_one(ModeBar).show(badges, title)
 
     def key_title(self, action: str) -> str | None:  # noqa: ARG002 - of the modes that need it
-        """The footer's word for a key that does another thing now; "" for its usual one, None to leave it out."""
+        """Return the footer's label for an action; "" for its usual one, None to leave it out."""
         return ""
 
     def action_next_pane(self) -> None:
-        """Focus what comes next."""
+        """Move the focus to the next widget that can take it."""
         self.focus_next()
 
     def action_previous_pane(self) -> None:
-        """Focus what comes before."""
+        """Move the focus to the previous widget that can take it."""
         self.focus_previous()
 
 
 class Controller:
     """One concern of a screen, with a state of its own; the screen composes widgets and controllers.
 
-    The registry names it before its action: `saving.save` is the method `action_save` of what the screen has as `saving`. What
-    widgets post comes to its handlers as to those of the screen. It knows its screen only as any mode's screen; what else it
-    needs is given to it when it is made.
+    An action's name begins with its controller: `saving.save` is the method `action_save` of the screen's attribute `saving`.
+    Messages of widgets reach its handlers as they reach those of the screen. It knows its screen only as a `WorkScreen`;
+    what else it needs is passed to its constructor.
     """
 
     def __init__(self, screen: WorkScreen) -> None:
@@ -186,16 +186,16 @@ class Controller:
 
     @property
     def workbench(self) -> BaseApp:
-        """The app, typed."""
+        """The running app, typed as the workbench's base class."""
         return self.screen.workbench
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - of those that need it
-        """Whether there is anything to do, as of a widget: False leaves a key out of the footer, None dims it."""
+        """Whether an action applies now: False leaves its key out of the footer, None dims it."""
         return True
 
 
 class Panes(Controller):
-    """The panes of a screen: one of them alone, and their sizes."""
+    """The panes of a screen: zooms one of them, and changes their sizes."""
 
     def __init__(self, screen: WorkScreen) -> None:
         super().__init__(screen)
@@ -204,7 +204,7 @@ class Panes(Controller):
 
     @property
     def splitters(self) -> tuple[Splitter, ...]:
-        """The gaps between the panes, which stay as they were composed."""
+        """The splitters between the panes, which do not change once composed."""
         found = self._splitters or tuple(self.screen.query(Splitter))
         if self.screen.is_mounted:
             self._splitters = found
@@ -223,13 +223,13 @@ class Panes(Controller):
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """There is nothing to resize where one pane is shown at a time."""
+        """Dim the resize keys while panes are shown one at a time."""
         if action == "resize":
             return True if any(splitter.display for splitter in self.splitters) else None
         return super().check_action(action, parameters)
 
     def action_zoom(self) -> None:
-        """The focused pane alone, or all of them again."""
+        """Show the focused pane alone, or all panes again."""
         if self.zoomed is not None:
             self.leave_zoom()
             return
@@ -245,7 +245,7 @@ class Panes(Controller):
             pane.add_class("-zoomed")
 
     def leave_zoom(self) -> bool:
-        """All panes again; False when none was zoomed."""
+        """Show all panes again; return False when none was zoomed."""
         if self.zoomed is None:
             return False
         self.zoomed.remove_class("-zoomed")

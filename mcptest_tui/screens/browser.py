@@ -1,4 +1,4 @@
-"""The servers, and what the one under the cursor offers and says of itself: all panes of the servers' screen but the call's."""
+"""The servers, and what the server under the cursor offers: all panes of the servers' screen except the call's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NOTHING = Catalog()
 
 
 class SchemaView(TextView):
-    """A `TextView` with inks for names, types and defaults."""
+    """A `TextView` with colours for names, types and defaults."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("about")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-view--{ink}" for ink in ("name", "type", "default")}
@@ -56,7 +56,7 @@ class SchemaView(TextView):
 
 
 class Browser(Controller):
-    """Knows the servers and their catalogs, and shows the one under the cursor; where panes are shown one at a time, one."""
+    """Holds the servers and their catalogs, and shows those of the server under the cursor."""
 
     def __init__(self, screen: WorkScreen) -> None:
         super().__init__(screen)
@@ -75,7 +75,7 @@ class Browser(Controller):
         self.about = SchemaView(id="about")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only what a connected server offers can be filtered."""
+        """Dim the filter key unless a server is connected; offer "raw" only for an item of its catalog."""
         if action == "filter" and isinstance(self.screen.focused, (Input, TextArea)):
             return False
         if action == "filter":
@@ -84,7 +84,7 @@ class Browser(Controller):
 
     @property
     def server(self) -> Server | None:
-        """The one under the cursor."""
+        """The server under the cursor, if there is one."""
         return self.server_list.server()
 
     @property
@@ -95,7 +95,7 @@ class Browser(Controller):
 
     @property
     def item(self) -> Item | None:
-        """What the right pane is about, if that is something that the server offers."""
+        """The tool, resource or prompt that the right pane shows, if it shows one."""
         return self.catalog_list.item() if self.looks_at == "item" else None
 
     @property
@@ -104,7 +104,7 @@ class Browser(Controller):
         return self.screen.has_class("-narrow")
 
     def go_to(self, place: str, *, focus: bool = True) -> None:
-        """Show a pane, where they are shown one at a time, and type in it."""
+        """Show a pane, where they are shown one at a time, and focus it unless `focus` is False."""
         self.screen.update_classes({f"-at-{name}": name == place for name in PLACES}, animate=False)
         if place != "about" and self.one_pane:
             self.screen.remove_class("-calling")
@@ -112,20 +112,20 @@ class Browser(Controller):
             {"servers": self.server_list, "catalog": self.catalog_list}.get(place, self.about).focus()
 
     def engine_lost(self) -> None:
-        """Every session is gone with the engine that had it."""
+        """Mark every session as lost and forget the catalogs, because the engine process ended."""
         self.servers.lost()
         self.servers.put_processes(())
         self.catalogs.clear()
         self.show_all()
 
     def remember(self) -> dict[str, Any]:
-        """What was typed, and the selection."""
+        """Return the servers typed by hand and the selected server, for the next session."""
         recent, current = self.servers.recent(), self.selected
         is_known = not (current or "").startswith("typed:") or (current or "").removeprefix("typed:") in recent
         return {"recent": recent, "current": current if is_known else None}
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """What `remember` gave; a command that was typed is asked about before it is started."""
+        """Apply what `remember` returned; commands typed by hand need consent before they start."""
         recent = memory.get("recent")
         for typed in reversed(recent if isinstance(recent, list) else []):
             if isinstance(typed, str) and len(typed) < LONGEST_TYPED:
@@ -135,14 +135,14 @@ class Browser(Controller):
         self.show_all()
 
     def tick(self) -> None:
-        """A moment has passed."""
+        """Redraw the durations in the panes; the screen's timer calls it."""
         self.server_list.refresh()
         server = self.server
         if server is not None and server.state in BUSY and self.looks_at == "server":
             self.show_about(keep=True)
 
     def show_all(self) -> None:
-        """Everything anew, the cursor on its server."""
+        """Redraw all panes; select the server of the last session once it is listed."""
         if self.wanted_key is not None and self.wanted_key in self.servers.by_key:
             self.server_list.current, self.wanted_key = self.wanted_key, None
         self.server_list.rebuilt()
@@ -151,7 +151,7 @@ class Browser(Controller):
         self.screen.refresh_bindings()
 
     def show_catalog(self) -> None:
-        """The lists of the current server."""
+        """Show what the current server offers, or why there is nothing to show."""
         server, catalog = self.server, self.catalog
         listed = self.catalog_list
         key = server.key if server is not None else None
@@ -168,7 +168,7 @@ class Browser(Controller):
         show_titles(pane, shown(one_line("  ".join(filter(None, (name, told))) or "Catalog", 60)))
 
     def show_about(self, *, keep: bool = False) -> None:
-        """What the cursor is on: the server, or what it offers."""
+        """Show the details of the item, server or problem under the cursor."""
         view, pane = self.about, self.screen.query_one("#about-pane")
         item = self.item
         server, problem = self.server, self.server_list.problem()
@@ -247,17 +247,17 @@ class Browser(Controller):
         return [*keys, (key_of("server.add"), "another command or URL")]
 
     def look_at(self, what: str) -> None:
-        """Have the right pane be about the "server", or the "item" under the cursor."""
+        """Show the details of the "server" or the "item" under the cursor in the right pane."""
         self.looks_at = what
         self.show_about()
 
     def on_catalog_list_left(self, event: CatalogList.Left) -> None:
-        """Back to the servers."""
+        """Go back from the catalog to the list of servers."""
         event.stop()
         self.go_to("servers")
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Show what the cursor is on, in the place of a call."""
+        """Show the details of the row under the cursor, in place of a call's form."""
         if event.lines is self.server_list:
             self.screen.remove_class("-calling")
             self.show_catalog()
@@ -268,7 +268,7 @@ class Browser(Controller):
             self.look_at("item")
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Show at the right what the focus is in."""
+        """Show the details of the list that has the focus now."""
         looks_at = {"server-list": "server", "catalog": "item"}.get(event.widget.id or "")
         if looks_at is not None:
             self.go_to("servers" if looks_at == "server" else "catalog", focus=False)
@@ -279,12 +279,12 @@ class Browser(Controller):
             self.go_to("about", focus=False)
 
     def on_kind_tabs_clicked(self, event: KindTabs.Clicked) -> None:
-        """By the mouse."""
+        """Show the catalog's list whose tab was clicked."""
         event.stop()
         self.use_kind(event.kind)
 
     def on_filter_line_filtered(self, event: FilterLine.Filtered) -> None:
-        """A letter of the filter."""
+        """Filter the catalog by the text typed so far; focus the list at the end."""
         if event.line is not self.filter_line:
             return
         event.stop()
@@ -296,7 +296,7 @@ class Browser(Controller):
             self.catalog_list.focus()
 
     def clear_filter(self) -> bool:
-        """Show all of the catalog; False when no filter is typed or in force where the focus is."""
+        """Remove the filter; return False when none is typed or set where the focus is."""
         if not self.filter_line.has_focus and (not self.catalog.filter or self.server_list.has_focus):
             return False
         self.catalog.search("")
@@ -306,13 +306,13 @@ class Browser(Controller):
         return True
 
     def action_filter(self) -> None:
-        """Type a filter for what is offered."""
+        """Open the line to type a filter for the catalog."""
         if self.one_pane:
             self.go_to("catalog")
         self.filter_line.open()
 
     def action_kind(self, step: int) -> None:
-        """The next list, or the one before; empty ones are passed over."""
+        """Show the next or the previous list of the catalog, and skip empty ones."""
         kinds = [kind for kind in KINDS if self.catalog.items[kind]] or list(KINDS)
         at = kinds.index(self.catalog.kind) if self.catalog.kind in kinds else 0
         self.use_kind(kinds[(at + step) % len(kinds)])
@@ -326,18 +326,18 @@ class Browser(Controller):
         self.look_at("item")
 
     def action_details(self) -> None:
-        """Read what the cursor is on: the server and its last words, or a tool and its schema."""
+        """Show and focus the details of the server or item under the cursor."""
         self.screen.remove_class("-calling")
         self.show_about()
         self.go_to("about")
 
     def action_raw(self) -> None:
-        """The description, or the JSON."""
+        """Switch the details of an item between its description and its JSON."""
         self.raw = not self.raw
         self.show_about()
 
     def action_copy(self) -> None:
-        """The line under the cursor: a signature, a URI, a command."""
+        """Copy the line of the item, or the command or URL of the server."""
         item, server = self.item, self.server
         if item is not None:
             self.workbench.copy("".join(text for text, _ in item.pieces), "the line")

@@ -48,7 +48,7 @@ METHODS = {"tools/call": "tools", "resources/read": "resources", "prompts/get": 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A form and what came of sending it. `params` are those that were sent last."""
+    """A form, and the answer or error after it was sent. `params` are those that were sent last."""
 
     server: Server
     form: Form
@@ -67,12 +67,12 @@ class Call:
 
     @property
     def invalid(self) -> str:
-        """What is wrong with the answer by the protocol or the tool's `outputSchema`."""
+        """How the answer violates the protocol or the tool's `outputSchema`; empty if it does not."""
         return str((self.called or {}).get("invalid", {}).get("message", ""))
 
 
 class Calls(Controller):
-    """The form that is filled in, and the answer to it, in the pane of the call."""
+    """The form of a call and its answer, in the pane for calls."""
 
     def __init__(self, screen: WorkScreen, browser: Browser) -> None:
         super().__init__(screen)
@@ -86,7 +86,7 @@ class Calls(Controller):
         """Called when an answer is waited for."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A call can be saved once it was made."""
+        """Offer to save a call only after it was sent."""
         if action == "save":
             return self.is_shown and self.call is not None and bool(self.call.params)
         return super().check_action(action, parameters)
@@ -98,13 +98,13 @@ class Calls(Controller):
 
     @property
     def waiting(self) -> bool:
-        """Whether a call has no answer yet."""
+        """Whether any call still waits for its answer."""
         return any(call.started is not None for call in self._calls.values())
 
     # Opening
 
     def open(self, item: Item, arguments: dict[str, Any] | None = None, *, send: bool = False) -> None:
-        """The form for an item, as it was left; with `arguments` filled with these, and sent at once where that is wanted."""
+        """Show an item's form as it was left, or filled with `arguments`; `send` sends it at once."""
         server = self._browser.server
         if server is None:
             return
@@ -124,7 +124,7 @@ class Calls(Controller):
         in_background(self.screen, partial(self._show_call, call, send=send), "servers.form")
 
     def arrive(self, server: Server, where: dict[str, Any]) -> None:
-        """From elsewhere: a tool by its name, or a whole request to send again."""
+        """Open what another screen named: a tool, or a whole request to send again."""
         wanted = where.get("call") if isinstance(where.get("call"), dict) else {}
         params = wanted.get("params") if isinstance(wanted, dict) else None
         params = params if isinstance(params, dict) else {}
@@ -162,13 +162,13 @@ class Calls(Controller):
             pane.action_send()
 
     def show_again(self, at: str) -> None:
-        """The form with what was put into it, typing at a field."""
+        """Draw the form again with its values, and focus the field `at`."""
         if self.call is not None:
             self.call.form.check()
             in_background(self.screen, partial(self._show_call, self.call, at=at), "servers.form")
 
     def leave(self) -> None:
-        """Back to the list. A form that is still being drawn would take the focus, although it is not shown."""
+        """Go back to the catalog. Cancel a form that is still being drawn, which would take the focus."""
         self.screen.workers.cancel_group(self.screen, "servers.form")
         self.screen.remove_class("-calling")
         self._browser.go_to("catalog")
@@ -177,7 +177,7 @@ class Calls(Controller):
     # Typing
 
     def on_schema_form_changed(self, event: SchemaForm.Changed) -> None:
-        """What was wrong may be right now."""
+        """Check the form again when a field that had a problem was changed."""
         event.stop()
         call = self.call
         if call is None:
@@ -190,7 +190,7 @@ class Calls(Controller):
             self.pane.form.show_problems(call.form.problems)
 
     def on_schema_form_entered(self, event: SchemaForm.Entered) -> None:
-        """Help for the field."""
+        """Show the help text of the field that got the focus."""
         event.stop()
         self._show_help(event.name)
 
@@ -211,7 +211,7 @@ class Calls(Controller):
         )
 
     def on_schema_form_left(self, event: SchemaForm.Left) -> None:
-        """Wrong things are told when one goes on; what is only missing waits for sending."""
+        """Check a field when it is left; missing values are reported only when the form is sent."""
         event.stop()
         call = self.call
         found = call.form.named(event.name) if call is not None else None
@@ -225,7 +225,7 @@ class Calls(Controller):
         self.pane.form.show_problems(call.form.problems)
 
     def on_schema_form_pasted(self, event: SchemaForm.Pasted) -> None:
-        """The form is filled from what was pasted."""
+        """Fill the form, or one field of it, from an object that was pasted."""
         event.stop()
         if self.call is None:
             return
@@ -241,7 +241,7 @@ class Calls(Controller):
         self.workbench.messages.show(f"filled from what was pasted{told}", "warning" if unknown else "information")
 
     def on_schema_form_reshaped(self, event: SchemaForm.Reshaped) -> None:
-        """Other rows: a box, other items, other members."""
+        """Draw the form again when items were added or removed, or a text outgrew its line."""
         event.stop()
         if self.call is not None and self.is_shown:
             if self.call.form.problems:
@@ -249,7 +249,7 @@ class Calls(Controller):
             in_background(self.screen, partial(self._show_call, self.call, at=event.name), "servers.form")
 
     def on_choice_list_requested(self, event: Choice.ListRequested) -> None:
-        """Too many values for a row."""
+        """Offer a field's values in a picker when they are too many for a row."""
         event.stop()
         from mcptest_tui.screens.picker import Choice as Listed
         from mcptest_tui.screens.picker import Picker
@@ -262,12 +262,12 @@ class Calls(Controller):
         )
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Show the call's pane, where one pane is shown at a time, once something in it has the focus."""
+        """Show the call's pane when something in it gets the focus, where panes are shown one at a time."""
         if self.pane in event.widget.ancestors_with_self:
             self._browser.go_to("about", focus=False)
 
     def on_call_pane_view_switched(self, event: CallPane.ViewSwitched) -> None:
-        """JSON instead of fields, and back."""
+        """Switch the form between fields and JSON."""
         event.stop()
         call = self.call
         if call is None or (not call.form.fields and call.form.method != "tools/call"):
@@ -282,7 +282,7 @@ class Calls(Controller):
     # Sending
 
     def on_call_pane_sent(self, event: CallPane.Sent) -> None:
-        """Check, ask where it destroys, send."""
+        """Check the form, ask before a destructive tool is called, then send it."""
         event.stop()
         call, pane = self.call, self.pane
         if call is None or call.started is not None:
@@ -355,7 +355,7 @@ class Calls(Controller):
                 self.screen.refresh_bindings()
 
     def give_up(self) -> bool:
-        """Do not wait any longer; false when nothing is waited for."""
+        """Cancel the call that waits for an answer; return False when there is none."""
         if self.call is None or self.call.started is None or not self.is_shown:
             return False
         self.screen.workers.cancel_group(self.screen, "servers.call")
@@ -364,7 +364,7 @@ class Calls(Controller):
     # The answer
 
     def show_waiting(self) -> None:
-        """How long it takes."""
+        """Show for how many seconds the call has been waiting."""
         call = self.call
         if call is None or call.started is None:
             return
@@ -389,31 +389,31 @@ class Calls(Controller):
             pane.result.show_nothing("")
 
     def server_moved(self, server: Server) -> None:
-        """Connected again, or gone: what can be done about a call without an answer is another thing now."""
+        """Show again how to repeat a failed call, because the server connected or ended."""
         if self.call is not None and self.call.server is server and self.call.refused and self.is_shown:
             self._show_answer(self.call)
 
     def _announce_slow_call(self, call: Call) -> None:
-        """Say a long wait's end where it may not have been seen."""
+        """Show a message when a call was answered after more than ten seconds."""
         took = float((call.called or {}).get("duration_ms") or 0)
         if took > 10_000:
             self.workbench.messages.show(f"{call.form.title} answered after {took_shown(took)}")
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Say where the cursor is in the answer."""
+        """Update the frame when the cursor moves in the answer."""
         if event.lines is self.pane.result:
             event.stop()
             self.show_path()
 
     def show_path(self) -> None:
-        """Where the cursor is in the answer."""
+        """Show the path of the value under the cursor in the pane's frame."""
         pane = self.pane
         if self.call is not None and self.call.called is not None and pane.result.has_focus:
             told = "   ".join(filter(None, (pane.result.searching, pane.result.target)))
             show_titles(pane, subtitle=shown(one_line(told, 80)))
 
     def on_json_tree_node_action(self, event: JsonTree.NodeAction) -> None:
-        """Do it here, or have a worker ask the engine for what is not here."""
+        """Open the search, or do what was asked with a value of the answer."""
         event.stop()
         call = self.call
         if call is None or call.called is None:
@@ -424,7 +424,7 @@ class Calls(Controller):
             self._values.take(event, self._part_of(call))
 
     def _part_of(self, call: Call) -> Request:
-        """What requests a part of the answer from the engine."""
+        """Return a function that requests a part of the answer from the engine."""
         called, ask = call.called or {}, self.workbench.engine.request
         member = "error" if "error" in called.get("answer", {}) else "result"
         return lambda do, path, **more: ask(do, id=called["id"], path=[member, *path], **more)
@@ -436,7 +436,7 @@ class Calls(Controller):
         return self.pane.query_one("#call-search", FilterLine)
 
     def on_filter_line_filtered(self, event: FilterLine.Filtered) -> None:
-        """Search the answer as it is typed."""
+        """Search the answer for the text typed so far."""
         if event.line is not self._search_line:
             return
         event.stop()
@@ -448,7 +448,7 @@ class Calls(Controller):
             tree.focus()
 
     def close_search(self) -> bool:
-        """Away with the search; false when there is none."""
+        """Close the search in the answer; return False when none is open."""
         line = self._search_line
         if not line.has_class("-on"):
             return False
@@ -460,7 +460,7 @@ class Calls(Controller):
     # Keeping it
 
     def action_save(self) -> None:
-        """The call as a test: shown first, then written."""
+        """Show the call as a test in the window that writes it to a suite."""
         from mcptest_tui.screens.save_test import SaveTest, chosen_leaf
         from mcptest_tui.state.new_suite import free_path
 
@@ -485,7 +485,7 @@ class Calls(Controller):
 
 
 def _refusal(call: Call, width: int) -> Iterator[str]:
-    """Why there is no answer, what helps, and the end of the server's stderr, as rows."""
+    """Yield rows: why there is no answer, what helps, and the last lines of the server's stderr."""
     again = (
         f"{key_of('call.send', typing=True)} tries again"
         if call.server.connected

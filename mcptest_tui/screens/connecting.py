@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Connections(Controller):
-    """Connects servers, ends them, and asks them what they offer."""
+    """Connects servers, ends their sessions and processes, and reads what they offer."""
 
     def __init__(self, screen: WorkScreen, browser: Browser, calls: Calls) -> None:
         super().__init__(screen)
@@ -40,7 +40,7 @@ class Connections(Controller):
         """Called when a server is started or ended."""
 
     async def find(self) -> None:
-        """The servers in the settings of the agents on this machine."""
+        """Read the servers from the settings of the coding agents on this machine."""
         await self.workbench.engine_ready.wait()
         try:
             answer = await self.workbench.engine.request("found")
@@ -53,7 +53,7 @@ class Connections(Controller):
         self.arrive_late()
 
     def arrive_late(self) -> None:
-        """Go where `app.go` wanted to, as far as that is there by now."""
+        """Go to the place that `app.go` named, once its server can be shown."""
         where = self.arriving
         if where is None:
             return
@@ -85,7 +85,7 @@ class Connections(Controller):
     # Connecting
 
     def open_server(self) -> None:
-        """Enter: what the server offers; one that is not connected is connected first."""
+        """Show what the server under the cursor offers; connect it first if it is not connected."""
         server = self._browser.server
         if server is None:
             return
@@ -96,7 +96,7 @@ class Connections(Controller):
             self.connect(server)
 
     def action_connect(self) -> None:
-        """Connect the server under the cursor; one that is connected is started again."""
+        """Connect the server under the cursor; restart it if it is connected."""
         server = self._browser.server
         if server is None:
             self.workbench.messages.show(f"{key_of('server.add')} adds a server by its command or URL")
@@ -105,7 +105,7 @@ class Connections(Controller):
             self.connect(server)
 
     def action_disconnect(self) -> None:
-        """End the session of the server under the cursor, or give up connecting; one that is not connected, its processes."""
+        """End the session of the server under the cursor, or cancel connecting; without a session, end its processes."""
         server = self._browser.server
         if server is not None and server.runs and server.state in ("off", "failed"):
             for process in self._browser.servers.processes:
@@ -121,7 +121,7 @@ class Connections(Controller):
             self.workbench.messages.show(f"ending {server.name} …")
 
     def connect(self, server: Server, *, sends: bool = False) -> None:
-        """Start it, after a question if somebody else wrote it down. `sends`: then the call that is arrived at is made."""
+        """Start the server, after consent where it is needed; with `sends`, send the requested call then."""
         if self.arriving is not None:
             self.arriving["sends"] = sends
         if not self._browser.servers.needs_consent(server):
@@ -160,7 +160,7 @@ class Connections(Controller):
             self._browser.show_all()
 
     async def _disconnect(self, server: Server) -> None:
-        """Have its session ended; connecting that the engine has not heard of is given up, and nothing will be told of it."""
+        """End the server's session; one that the engine does not know of is marked as ended here."""
         if self.workbench.engine_ready.is_set():
             with suppress(EngineError):
                 await self.workbench.engine.request("disconnect", session=server.key)
@@ -170,7 +170,7 @@ class Connections(Controller):
             self.announce_ended({server.key})
 
     def announce_ended(self, keys: set[str]) -> None:
-        """Say which of these servers have ended that were ended from here."""
+        """Show a message for each of these servers that was ended here and has now ended."""
         for key in keys & set(self._ending):
             one = self._browser.servers.by_key[key]
             if one.state in ("off", "failed") and not (self._ending[key] and one.runs):
@@ -178,7 +178,7 @@ class Connections(Controller):
                 self.workbench.messages.show(f"{one.name} has ended")
 
     def state_changed(self, server: Server) -> None:
-        """The engine said what became of it."""
+        """Read the catalog of a server that connected; forget that of any other, and report its failure."""
         if server.connected:
             in_background(self.screen, partial(self._load, server), f"catalog {server.key}")
             return
@@ -215,11 +215,11 @@ class Connections(Controller):
         self.arrive_late()
 
     def load_again(self, server: Server) -> None:
-        """It said that its lists have changed."""
+        """Read the lists of a server again, after they changed or on request."""
         in_background(self.screen, partial(self._load, server, refresh=True), f"catalog {server.key}")
 
     def action_refresh(self) -> None:
-        """Ask again what it offers; with none connected, look again for servers."""
+        """Read the lists of a connected server again, and look for servers again."""
         server = self._browser.server
         if server is not None and server.connected:
             self.load_again(server)
@@ -228,7 +228,7 @@ class Connections(Controller):
     # Adding, and going elsewhere
 
     def action_add(self) -> None:
-        """A command or a URL, typed."""
+        """Ask for a server's command or URL, then add and connect the server."""
         from mcptest_tui.widgets.modals import TextPrompt
 
         def answered(typed: str | None) -> None:
@@ -253,7 +253,7 @@ class Connections(Controller):
         )
 
     def action_edit(self) -> None:
-        """The suite that declares the server."""
+        """Open the suite that declares the server, at the line where it does."""
         server = self._browser.server
         if server is None:
             return
@@ -263,13 +263,13 @@ class Connections(Controller):
             self.workbench.messages.show(f"{server.name} is in no suite: {key_of('suite.new')} makes one")
 
     def action_traffic(self) -> None:
-        """What is said with it."""
+        """Show the traffic of the server under the cursor."""
         server = self._browser.server
         if server is not None:
             self.workbench.go("traffic", server=server.name)
 
     def action_new_suite(self) -> None:
-        """A suite out of what the server says of itself, shown while it is chosen what goes in."""
+        """Open the window that makes a suite from what the server offers."""
         from mcptest_tui.screens.scaffold import ScaffoldScreen
         from mcptest_tui.state.scaffolding import Scaffolding, places_for
 
@@ -287,14 +287,14 @@ class Connections(Controller):
     # What applies
 
     def idle_text(self) -> str:
-        """What has to be connected first."""
+        """Return a message if the server under the cursor is not connected, else an empty text."""
         server = self._browser.server
         if server is None or server.connected:
             return ""
         return f"{server.name} is not connected: {key_of('server.connect')} connects it"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What cannot be done to this server now is dim in the footer."""
+        """Dim the actions that do not apply to the server under the cursor."""
         if action == "add" and isinstance(self.screen.focused, (Input, TextArea)):
             return False
         if action not in ("connect", "disconnect", "new_suite", "edit"):
@@ -313,7 +313,7 @@ class Connections(Controller):
 
 
 def _line_of(server: Server) -> int:
-    """The line on which a suite declares the server; 1 where that cannot be seen."""
+    """Return the line on which the suite declares the server; 1 if it is not found."""
     try:
         text = Path(server.path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What can be copied of a test, as a list to choose from: its command, its name, its text, what was sent and what came."""
+"""What can be copied of a test: its command, name, place, id, text, failure message, request and response."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _CHOICES = (
 
 
 class Copying(Controller):
-    """Copies something of what is under the cursor of the list."""
+    """Copies something of the test or group under the cursor of the list."""
 
     def __init__(self, screen: WorkScreen, tests: RowList, feed: DetailFeed) -> None:
         super().__init__(screen)
         self._tests, self._feed = tests, feed
 
     def action_pick(self) -> None:
-        """Choose what; of a group there is only the command."""
+        """Ask what to copy of a test; of a group, copy its command."""
         from mcptest_tui.screens.picker import Choice, Picker
 
         row = self._tests.test()
@@ -59,7 +59,7 @@ class Copying(Controller):
         self.workbench.push_screen(Picker("Copy", lambda typed: (choices, typed)), answered)
 
     def action_command(self) -> None:
-        """The command that runs this again."""
+        """Copy the command that runs the test or suite under the cursor."""
         entry = self._tests.entry()
         if isinstance(entry, TestRow):
             self._copy("command", entry)

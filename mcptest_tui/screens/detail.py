@@ -1,4 +1,4 @@
-"""What fills the detail of the tests' screen: which page for what is under the cursor, and what has to be asked of the engine.
+"""Fills the detail pane of the tests' screen, and requests from the engine what is not known yet.
 
 Nothing here waits in a handler: what the engine has to be asked for is fetched by a worker, of which only the newest counts,
 and put in if the cursor is still there.
@@ -52,7 +52,7 @@ PAST = 20
 
 
 class Answers:
-    """What the engine has answered about tests. One question is open at a time: a new one replaces the one before."""
+    """What the engine has answered about tests. A new request cancels the one before."""
 
     def __init__(self, screen: WorkScreen, on_answer: Callable[[str], None], on_result: Callable[[], None]) -> None:
         """`on_answer` is called with the id of the test that an answer is about, `on_result` for each whole result."""
@@ -63,19 +63,19 @@ class Answers:
         self.calls: OrderedDict[tuple[str, str, tuple[str | int, ...]], Any] = OrderedDict()
 
     def known(self, row: TestRow) -> dict[str, Any] | str | None:
-        """The whole result of a test, or why it could not be read; None until then."""
+        """Return the whole result of a test, or why it could not be read; None until then."""
         return self._whole.get((row.id, row.run_id))
 
     def fetch(self, row: TestRow) -> None:
-        """Read the whole result of a test."""
+        """Begin to read the whole result of a test from the engine."""
         self.begin(self.read_result, row.id, row.run_id)
 
     def begin(self, read: Callable[..., Coroutine[Any, Any, None]], *about: Any) -> None:
-        """Begin to read something; what is still being read is given up."""
+        """Begin to read something; cancel what is still being read."""
         in_background(self._screen, partial(read, *about), "detail")
 
     async def read_result(self, test: str, run_id: str) -> None:
-        """The whole result of a test in a run."""
+        """Read the whole result of a test in a run."""
         found: dict[str, Any] | str
         try:
             found = await self.request("detail", id=test, run_id=run_id or None)
@@ -88,7 +88,7 @@ class Answers:
         self._on_answer(test)
 
     async def read_graph(self, path: str, test: str) -> None:
-        """The nodes of a composition, as its suite has them."""
+        """Read the nodes of a composition from its suite."""
         try:
             told = await self.request("graph", path=path, id=test)
         except EngineError:
@@ -97,7 +97,7 @@ class Answers:
         self._on_answer(test)
 
     async def read_call(self, test: str, run_id: str, path: tuple[str | int, ...]) -> None:
-        """The call of a conversation at a path of its result."""
+        """Read the call of a conversation at a path of its result."""
         try:
             found = await self.request("expand", id=test, run_id=run_id or None, path=list(path))
         except EngineError as wrong:
@@ -108,7 +108,7 @@ class Answers:
         self._on_answer(test)
 
     async def read_rest(self, test: str, run_id: str, known: dict[str, Any]) -> None:
-        """The turns and calls that are not here yet, page by page."""
+        """Read the missing turns and calls of a conversation, page by page."""
         for path, held in missing_parts(known):
             while held and (last := held[-1]) == {"$more": last.get("$more") if isinstance(last, dict) else 0}:
                 try:
@@ -124,7 +124,7 @@ class Answers:
         self._on_answer(test)
 
     async def read_texts(self, test: str, run_id: str, known: dict[str, Any], names: list[str]) -> None:
-        """The whole of what was asked and answered."""
+        """Read in full the texts of a judgement that were truncated."""
         judgement = dict(known["judgement"])
         for name in names:
             try:
@@ -135,7 +135,7 @@ class Answers:
         self._on_answer(test)
 
     async def read_history(self, test: str) -> None:
-        """What the test came to in earlier runs."""
+        """Read the results of a test in earlier runs."""
         past = self.past
         try:
             past[test] = await self.request("history", id=test, limit=PAST)
@@ -150,23 +150,23 @@ class Answers:
         return await bench.engine.request(do, **arguments)
 
     def finished(self, ids: tuple[str, ...], *, ended: bool) -> None:
-        """Forget the history of these tests, or of all when a run has ended, which is in it from then on."""
+        """Forget the history of these tests, or of all tests when a run has ended."""
         # A new dict each time: an answer to an older question goes into the old one.
         self.past = {} if ended else {test: past for test, past in self.past.items() if test not in ids}
 
     def read_again(self) -> None:
-        """The suites may have other graphs now."""
+        """Forget the graphs, because the suites were read again."""
         self.graphs.clear()
 
     def forget(self) -> None:
-        """What could not be read may be there now: the engine is another one."""
+        """Forget read errors and calls, because another engine can answer now."""
         self._whole = OrderedDict((key, told) for key, told in self._whole.items() if not isinstance(told, str))
         self.calls.clear()
         self.past = {test: told for test, told in self.past.items() if not isinstance(told, str)}
 
 
 class DetailFeed(Controller):
-    """Keeps the detail about one entry of the list."""
+    """Fills the detail pane for one entry of the list."""
 
     def __init__(self, screen: WorkScreen, detail: Detail, rows: TreeRows, arrived: Callable[[], None]) -> None:
         """`arrived` is called when a whole result has come."""
@@ -183,17 +183,17 @@ class DetailFeed(Controller):
         self._asked = ""
 
     def show(self, entry: Entry | None) -> None:
-        """Be about something else."""
+        """Show another entry of the list in the detail pane."""
         self.entry = entry
         self.fill()
 
     def moved(self, tests: frozenset[str]) -> None:
-        """Nodes of these were begun or have ended, or a model has said something in them."""
+        """Redraw the graph or conversation if it belongs to one of these running tests."""
         if self.entry is not None and self.entry.id in tests and self._detail.tab in ("graph", "conversation"):
             self.fill()
 
     def stored(self, row: TestRow) -> dict[str, Any] | None:
-        """The result of an earlier session, if it was read."""
+        """Return a test's result from an earlier session, if it was read."""
         known = self.answers.known(row)
         return known if isinstance(known, dict) else None
 
@@ -289,7 +289,7 @@ class DetailFeed(Controller):
         self._detail.text("result").show(lines, keep=keep)
 
     def _tab_graph(self, row: TestRow, keep: bool) -> None:
-        """The nodes as far as they are known: of the run that is on, of the result, of the suite alone."""
+        """Show the nodes of the active run, else of the result, else of the suite."""
         view = self._detail.graph
         known = self.answers.known(row)
         trace = known.get("trace") if isinstance(known, dict) else None
@@ -313,7 +313,7 @@ class DetailFeed(Controller):
         return {"composition": OF_COMPOSITIONS, "agent": OF_AGENTS}.get(row.kind, OF_CALLS)
 
     def _tab_conversation(self, row: TestRow, keep: bool) -> None:
-        """What was said: of the run that is on as far as it came, else of the result."""
+        """Show the conversation of the active run so far, else of the result."""
         view = self._detail.conversation
         known = self.answers.known(row)
         if row.status == "running":
@@ -331,7 +331,7 @@ class DetailFeed(Controller):
                 self.answers.fetch(row)
 
     def fold_run(self, number: int) -> None:
-        """Show one of several runs of the test, or its head only."""
+        """Expand or collapse one of several runs in the conversation."""
         if self.entry is not None:
             self._shut.setdefault(self.entry.id, set()).symmetric_difference_update({number})
             self.fill()
@@ -349,7 +349,7 @@ class DetailFeed(Controller):
         self._detail.text("answer").show(answer_lines(judgement if isinstance(judgement, dict) else None), keep=keep)
 
     def _call(self, row: TestRow, keep: bool) -> None:
-        """The call of a conversation that is looked at, else the first."""
+        """Show the selected call of a conversation, else its first call."""
         view = self._detail.json("request")
         known = self.answers.known(row)
         if not isinstance(known, dict):
@@ -419,7 +419,7 @@ class DetailFeed(Controller):
             self.answers.begin(self.answers.read_history, row.id)
 
     def _node(self, row: TestRow, keep: bool) -> None:
-        """The node that is looked at: its arguments as sent, its output before and after the transform, its calls."""
+        """Show the selected node: its arguments as sent, its output before and after the transform, its calls."""
         view = self._detail.json("request")
         known = self.answers.known(row)
         trace = known.get("trace") if isinstance(known, dict) else None
@@ -451,7 +451,7 @@ class DetailFeed(Controller):
         self.show_path(view)
 
     def show_path(self, view: JsonTree) -> None:
-        """The frame says where the cursor is in a tree."""
+        """Show the path of the value under the tree's cursor in the frame."""
         entry = self.entry
         if isinstance(entry, TestRow) and view is self._detail.json_tree:
             target = view.target or self._subtitle(entry)
@@ -467,7 +467,7 @@ class DetailFeed(Controller):
     # What else is asked of it
 
     def part_of(self, tree: JsonTree) -> Request | None:
-        """What requests a part of a tree of the test that is shown; None where no test is."""
+        """Return a function that requests a part of the shown test's tree; None where no test is shown."""
         row = self.entry
         if not isinstance(row, TestRow):
             return None
@@ -481,7 +481,7 @@ class DetailFeed(Controller):
         )
 
     def look_into(self, entry: SaidEntry, show: Callable[[str, str], None]) -> None:
-        """A part of a conversation: the call as a tree, the whole of a text by `show`, one of several runs."""
+        """Open a part of a conversation: a call as a tree, a whole text by `show`, one of several runs."""
         row = self.entry
         if entry.kind == "run" and entry.outcome:
             self.fold_run(entry.number)
@@ -505,20 +505,20 @@ class DetailFeed(Controller):
 
 
 def place_of(row: TestRow) -> str:
-    """`weather.yml:12`."""
+    """Return the file and line of a test, such as `weather.yml:12`."""
     file, line = row.own_place
     return f"{path_here(file)}:{line}"
 
 
 def _shut_first(result: dict[str, Any]) -> set[int]:
-    """Of several runs one is open at first: the first that failed, else the first."""
+    """Return the runs to collapse at first: all but the first that failed, or the first."""
     verdicts = [one.get("verdict") for one in result.get("trials") or () if isinstance(one, dict) and "verdict" in one]
     opened = verdicts.index("fail") + 1 if "fail" in verdicts else 1
     return set(range(1, len(verdicts) + 1)) - {opened}
 
 
 def _assertions(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """All assertions, those inside sets too, and those of `verify` steps with the step in front of their target."""
+    """Return all assertions, also those in sets; those of `verify` steps have the step before their target."""
     found = _single(result.get("assertions"))
     for step in result.get("verify") or ():
         if isinstance(step, dict):

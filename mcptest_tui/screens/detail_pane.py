@@ -1,4 +1,4 @@
-"""The detail beside the list of tests: shown, searched, and filled a little later than the cursor moves."""
+"""The detail pane beside the list of tests: shows and searches it, and fills it shortly after the cursor moves."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE_SECONDS = 0.25
 
 
 class DetailPane(Controller):
-    """Whether the detail is shown, and what its keys do. `settle` is called once the cursor of the list rests."""
+    """Shows the detail pane and handles its keys. `settle` is called once the cursor of the list rests."""
 
     def __init__(
         self, screen: WorkScreen, detail: Detail, feed: DetailFeed, test_list: RowList, settle: Callable[[], None]
@@ -37,12 +37,12 @@ class DetailPane(Controller):
         self._is_page_due = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """A difference is shown in another way where one is shown."""
+        """Offer the other view of a difference only while a difference is shown."""
         return self.is_shown and self._detail.shown == "diff" if action == "sides" else True
 
     @property
     def is_over_list(self) -> bool:
-        """Whether the detail has taken the place of the list, where there is room for one of both."""
+        """Whether the detail covers the list, where only one of them has room."""
         return self.screen.has_class("-narrow") and self.screen.has_class("-detail")
 
     @property
@@ -51,7 +51,7 @@ class DetailPane(Controller):
         return not self.screen.has_class("-narrow") or self.screen.has_class("-detail")
 
     def open(self, entry: Entry) -> None:
-        """Show the detail of an entry, and go to it."""
+        """Show the detail of an entry, and focus it."""
         self.screen.add_class("-detail")
         self._feed.show(entry)
         self.screen.call_after_refresh(self._detail.view.focus)
@@ -64,7 +64,7 @@ class DetailPane(Controller):
             self._feed.read_stored(test)
 
     def apply(self, delta: Any) -> None:
-        """Show what results change in the detail."""
+        """Update the detail with the results that have arrived."""
         self._feed.answers.finished(delta.finished, ended=delta.ended)
         if delta.nodes:
             self._feed.moved(delta.nodes)
@@ -82,13 +82,13 @@ class DetailPane(Controller):
             self.screen.set_timer(PAGE_SECONDS, self._refresh_page)
 
     def _refresh_page(self) -> None:
-        """A group's page counts along while it runs, but not with every result."""
+        """Update the page of a running group, less often than results arrive."""
         self._is_page_due = False
         if self._feed.entry is not None and not isinstance(self._feed.entry, TestRow):
             self._settle()
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Follow the cursor a little later, so that running over many costs nothing."""
+        """Fill the detail shortly after the list's cursor moves; show the path in a tree at once."""
         event.stop()
         if event.lines is self._list:
             self._settle_soon()
@@ -96,7 +96,7 @@ class DetailPane(Controller):
             self._feed.show_path(self._detail.json_tree)
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Look into a node of a graph, or a part of a conversation."""
+        """Open the chosen node of a graph, or part of a conversation."""
         event.stop()
         detail = self._detail
         if event.lines is self._list:
@@ -108,7 +108,7 @@ class DetailPane(Controller):
             self._feed.look_into(detail.conversation.selected, self._values.show)
 
     def on_json_tree_node_action(self, event: JsonTree.NodeAction) -> None:
-        """Search a value, assert what it shows, or show more of it."""
+        """Search a tree, add an assertion about a value, or show more of it."""
         event.stop()
         row = self._feed.entry
         if event.what == "search":
@@ -121,7 +121,7 @@ class DetailPane(Controller):
             self._values.take(event, self._feed.part_of(event.tree))
 
     def on_detail_searched(self, event: Detail.Searched) -> None:
-        """Search with each letter."""
+        """Search the shown tree for the text typed so far."""
         tree, row = self._detail.json_tree, self._feed.entry
         request = self._feed.part_of(tree) if tree is not None else None
         if tree is not None and request is not None:
@@ -134,12 +134,12 @@ class DetailPane(Controller):
             self._feed.show_path(tree)
 
     def on_detail_tab_shown(self) -> None:
-        """Fill the tab."""
+        """Fill the tab that was opened, and update the footer."""
         self._feed.fill()
         self.screen.refresh_bindings()
 
     def back(self) -> bool:
-        """Out of the search, then out of the detail that lies over the list; False when neither is open."""
+        """Close the search, else the detail over the list; return False when neither is open."""
         if self._detail.close_search():
             tree = self._detail.json_tree
             if tree is not None:
@@ -153,9 +153,9 @@ class DetailPane(Controller):
         return False
 
     def action_tab(self, step: int) -> None:
-        """Show another tab of the detail."""
+        """Show the next or the previous tab of the detail."""
         self._detail.step_tab(step)
 
     def action_sides(self) -> None:
-        """Show the difference in the other way."""
+        """Switch the difference between side by side and one below the other."""
         self._detail.diff.action_sides()
