@@ -98,7 +98,7 @@ class AddAssertion(Modal[str]):
 
 
 def add_to_suite(bench: BaseApp, row: TestRow, tree: JsonTree) -> None:
-    """Offer an assertion about a value of an answer, and write it into the suite of its test, or into its unsaved text."""
+    """Offer an assertion about a value of an answer, and write it into the suite or its unsaved text."""
     from mcptest_engine.suite.edit import add_assertion
     from mcptest_engine.suite.text_edits import EditRefused, apply
 

@@ -181,7 +181,7 @@ class RowDetail(Controller):
         self.screen.call_after_refresh(self.pane.focus)
 
     def show(self) -> None:
-        """Show the row under the cursor; read the record of a run that is not known."""
+        """Show the row under the cursor; read the record of its run if it is not known."""
         row = self._view.current
         frame = self.screen.query_one("#agents-detail-pane")
         if row is None:

@@ -1,4 +1,4 @@
-"""Calling what a server offers by hand: the form, sending, the answer, keeping it as a test.
+"""Calling what a server offers by hand: fill in a form, send it, read the answer, save it as a test.
 
 The form and the answer of everything that was opened are kept, so that going back and forth loses nothing.
 """

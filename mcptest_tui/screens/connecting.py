@@ -1,4 +1,4 @@
-"""Finding servers, connecting them, asking what they offer, and making a suite for one."""
+"""Finding and connecting servers, reading what they offer, and making a suite for one."""
 
 from __future__ import annotations
 

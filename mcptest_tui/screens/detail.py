@@ -144,7 +144,7 @@ class Answers:
         self._on_answer(test)
 
     async def request(self, do: str, **arguments: object) -> Any:
-        """Send a request to the engine, once there is one."""
+        """Send a request to the engine, once the engine is ready."""
         bench = self._screen.workbench
         await bench.engine_ready.wait()
         return await bench.engine.request(do, **arguments)
@@ -203,7 +203,7 @@ class DetailFeed(Controller):
             self.answers.fetch(row)
 
     def fill(self) -> None:
-        """Show what is known about the entry, and ask for what is not."""
+        """Show what is known about the entry, and request what is not."""
         entry = self.entry
         if isinstance(entry, TestRow):
             self._test(entry)

@@ -1,4 +1,4 @@
-"""Two texts, and what is different between them, line by line."""
+"""A window with the line-by-line difference between two texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Difference(Modal[None]):
-    """A window with the difference; Escape or Enter goes back to the question."""
+    """The window with the difference; Escape or Enter closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.difference")
 
@@ -33,7 +33,7 @@ class Difference(Modal[None]):
         self._lines = file_diff_lines(before, after, MOST_ROWS if whole else CONTEXT)
 
     def compose(self) -> ComposeResult:
-        """Which is which, and the rows."""
+        """Yield the line that names both texts, and the rows of the difference."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = Content(self._file)
             yield Static(
@@ -48,7 +48,7 @@ class Difference(Modal[None]):
             yield TextView(id="difference")
 
     def on_mount(self) -> None:
-        """The rows have the keys, and begin above the first change."""
+        """Focus the rows, and scroll to just above the first change."""
         view = self.query_one(TextView)
         view.show(self._lines)
         view.focus()

@@ -1,8 +1,8 @@
-"""Mode 2: the editor. The screen composes the text, what stands around it, and its controllers, and forwards what happens.
+"""Mode 2: the editor. The screen composes the text, its side panes and its controllers, and forwards events to them.
 
-The open files (`edit_files.py`), saving them and what others do to them (`edit_saving.py`), drafts of unsaved text
-(`edit_drafts.py`), what is wrong (`edit_checks.py`), what servers offer (`edit_catalogs.py`), completion and explanations
-(`edit_help.py`), finding, renaming and tidying (`edit_refactoring.py`).
+The open files (`edit_files.py`), saving them and changes on the disk (`edit_saving.py`), drafts of unsaved text
+(`edit_drafts.py`), problems (`edit_checks.py`), what servers offer (`edit_catalogs.py`), completion and explanations
+(`edit_help.py`), finding, renaming and formatting (`edit_refactoring.py`).
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ SETTLE_SECONDS = 0.06
 
 
 class WideSplitter(Splitter):
-    """The gap before the side pane, which only wide terminals have."""
+    """The splitter before the side pane, which only wide terminals have."""
 
     def apply(self) -> None:
-        """All the width for the text where there is no side pane."""
+        """Give all the width to the text where there is no side pane."""
         before = self._before()
         if before is not None and not self.screen.has_class("-wide"):
             before.styles.width = None
@@ -62,7 +62,7 @@ class WideSplitter(Splitter):
 
 
 class EditScreen(WorkScreen):
-    """The open files, one of them shown, with its problems below and, where it is wide, outline and help beside it."""
+    """The shown file with its problems below and, on wide terminals, outline and help beside it."""
 
     MODE = "edit"
     CSS_PATH = "edit.tcss"
@@ -93,7 +93,7 @@ class EditScreen(WorkScreen):
         return self.files.current
 
     def compose_body(self) -> Iterable[Widget]:
-        """The text, what lies over it, and what stands around it."""
+        """Yield the text, the popups over it, and the panes around it."""
         with Horizontal(id="edit"):
             with Vertical(id="edit-pane", classes="pane"):
                 yield FileTabs()
@@ -116,29 +116,29 @@ class EditScreen(WorkScreen):
         yield from self._over_text
 
     def on_mount(self) -> None:
-        """The files of the last session, else the first suite."""
+        """Set up the empty editor; the first files are opened after the last session is restored."""
         self.query_one("#edit-side-pane").border_title = Content("Outline")
         self.query_one("#edit-empty").focus()
         self.call_next(self.opening.begin)  # behind the frame's own, which restores the last session
 
     @property
     def holds_keys(self) -> bool:
-        """Whether what is typed is meant for a text that is not there yet."""
+        """Whether typed keys are held for a text that is not shown yet."""
         return self.opening.holds_keys
 
     def arrive(self, **where: object) -> None:
-        """`path` and, if wanted, `line` and `column`, from 1."""
+        """Open the file `path`, at `line` and `column` (from 1) if they are given."""
         path, line, column = where.get("path"), where.get("line"), where.get("column")
         if isinstance(path, str):
             self.opening.is_chosen = True
             self.files.open(path, line if isinstance(line, int) else None, column if isinstance(column, int) else None)
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """The files that were open."""
+        """Open the files that were open in the last session."""
         self.opening.restore(memory)
 
     def remember(self) -> dict[str, Any]:
-        """Files and cursors. Drafts of what is unsaved are written here too, because this is called at the end."""
+        """Return files and cursors for the next session; write drafts, because the app calls this at its end."""
         self.drafting.flush()
         return self.opening.remember()
 
@@ -164,17 +164,17 @@ class EditScreen(WorkScreen):
         self.call_after_refresh(self.drafting.offer, doc)
 
     def _checked(self, doc: OpenDoc) -> None:
-        """The problems of a text are known."""
+        """Show the problems of a text that was checked, and complete again where that was waiting."""
         self.files.refresh_tabs()
         self.workbench.refresh_status()
         self.assistance.complete_again(doc)
 
     def on_resize(self) -> None:
-        """Outline and help may be there now."""
+        """Update outline and help, which may have room now."""
         self._settle_soon()
 
     def _settle(self) -> None:
-        """Show what stands at the cursor, which rests."""
+        """Show what the word at the cursor means, once the cursor rests."""
         if self.current is None or not self.is_current:
             return
         word = self.assistance.word_at_cursor()
@@ -186,12 +186,12 @@ class EditScreen(WorkScreen):
     # What comes from the app
 
     def events_applied(self, delta: Delta) -> None:
-        """Verdicts may have changed."""
+        """Redraw the verdicts beside the lines when results of tests have changed."""
         if delta.rows_changed or delta.structure_changed:
             self.diagnostics.refresh_notes()
 
     def documents_read(self) -> None:
-        """Suites were read anew: fragments have other problems, tests other lines; a first suite may be there to open."""
+        """Check fragments again and redraw the verdicts, after suites were read again."""
         for doc in self.files.docs.values():
             if doc.is_fragment(self.workbench.store.documents):
                 doc.checked = None
@@ -201,26 +201,26 @@ class EditScreen(WorkScreen):
             self.diagnostics.refresh_notes()
 
     def files_changed(self, paths: list[str]) -> None:
-        """Something was written: by us, or by somebody else."""
+        """Compare open files with the disk after files were written, here or elsewhere."""
         changed = {os.path.realpath(path) for path in paths}
         for doc in list(self.files.docs.values()):
             if os.path.realpath(doc.file.path) in changed:
                 self.saving.look_at_disk(doc)
 
     def engine_events(self, events: list[WorkbenchEvent]) -> None:
-        """Check by the new list of a server; `events_applied` handles all other events."""
+        """Check again when a server's list has changed; `events_applied` handles all other events."""
         for suite in {event["path"] for event in events if event["event"] == "catalog.remembered"}:
             self.catalogs.forget(suite)
             if self.current is not None and not self.current.checked_by:
                 self.diagnostics.check_soon(self.current)
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
-        """Forget requests that get no answer any more."""
+        """Forget requests that will get no answer, when the engine has ended."""
         if state != "ready":
             self.catalogs.engine_lost()
 
     def caught_up(self) -> None:
-        """Shown again: files and verdicts may be different."""
+        """Compare with the disk and check again when this screen is shown again."""
         self.saving.look_at_all()
         self.diagnostics.refresh_notes()
         self.opening.open_something()
@@ -231,25 +231,25 @@ class EditScreen(WorkScreen):
                 self.current.area.focus()
 
     def on_app_focus(self) -> None:
-        """Back from another window, where a file may have been written."""
+        """Compare open files with the disk when the terminal gets the focus back."""
         self.saving.look_at_all()
 
     def status_text(self) -> Content:
-        """Line and column of the cursor."""
+        """Return the line and column of the cursor."""
         if self.current is None:
             return Content("")
         row, column = self.current.area.cursor_location
         return Content.styled(f"{row + 1}:{column + 1}", "$text-muted")
 
     def badges(self) -> dict[str, str]:
-        """`✗2` for errors, a dot for unsaved text."""
+        """Return what the mode bar shows: `✗2` for errors, a dot for unsaved text."""
         errors = sum(1 for doc in self.files.docs.values() for problem in doc.problems if problem.severity == "error")
         dirty = MARKS["dot"] if self.files.unsaved else ""
         told = f"{MARKS['fail']}{errors}" if errors else ""
         return {"edit": f"{told}{dirty}"} if told or dirty else {}
 
     def back(self) -> bool:
-        """Close what lies over the text, then go to the text."""
+        """Close a popup or the find bar, else focus the text; False when nothing applies."""
         if self.assistance.back() or self.finding.back():
             return True
         if self.current is not None and self.focused is not self.current.area:
@@ -258,7 +258,7 @@ class EditScreen(WorkScreen):
         return False
 
     def hints_first(self) -> dict[str, str]:
-        """Mend what is wrong, save, run; letters and digits are typed, so how to get to the other modes too."""
+        """Return the footer's first keys while one types: fix, next problem, save, run, other modes."""
         if not isinstance(self.focused, YamlArea):
             return {}
         return {"edit.fix": "", "edit.problem.next": "", "edit.save": "", "edit.run": "", "modes": ""}
@@ -279,7 +279,7 @@ class EditScreen(WorkScreen):
                 self.workbench.refresh_status()
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
-        """Show what stands at the cursor."""
+        """Update completion, problem line and status when the cursor moves."""
         event.stop()
         if self.current is not None and event.text_area is self.current.area:
             self.assistance.completing.moved()
@@ -288,7 +288,7 @@ class EditScreen(WorkScreen):
             self.workbench.refresh_status()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The popup belongs to the text; and so do the keys that were held for it."""
+        """Stop holding keys once a text has the focus; close the popup when another widget has it."""
         if isinstance(event.widget, YamlArea):
             self.opening.holds_keys = False
         else:

@@ -22,7 +22,7 @@ Catalog = dict[str, Any]
 
 
 class Catalogs(FileController):
-    """By suite and server: the catalog of a connected server, else of one that was asked here, else what it listed last."""
+    """Catalogs by suite and server: of a connected server, else as read here, else as last listed."""
 
     def __init__(self, screen: WorkScreen, files: OpenFiles) -> None:
         super().__init__(screen, files)
@@ -34,11 +34,11 @@ class Catalogs(FileController):
 
     @property
     def is_reading(self) -> bool:
-        """Whether a server has not answered yet."""
+        """Whether a server is being asked for its catalog."""
         return READING in self._answers.values()
 
     def of(self, doc: OpenDoc) -> dict[str, Catalog]:
-        """What is known of the servers of a file's suites."""
+        """Return the known catalogs of the servers of a file's suites, by server name."""
         found: dict[str, Catalog] = {}
         connected = [one for screen in self.workbench.work_screens() for one in screen.connected_catalogs()]
         for suite in self.suites_of(doc):
@@ -53,12 +53,12 @@ class Catalogs(FileController):
         return found
 
     def suites_of(self, doc: OpenDoc) -> list[str]:
-        """The file itself, and the suites that it is a part of."""
+        """Return the paths of the file itself and of the suites that include it."""
         documents = self.workbench.store.documents
         return [doc.file.path, *(document.path for document in doc.owners(documents))]
 
     def _recall(self, doc: OpenDoc, suite: str) -> dict[str, Catalog]:
-        """What the servers of a suite listed last, read once from the disk as long as they are the same servers."""
+        """Return what a suite's servers listed last; read from the disk again when the servers change."""
         from mcptest_engine.workspace.catalogs import recall_catalogs
 
         known = doc.document if suite == doc.file.path else None
@@ -71,18 +71,18 @@ class Catalogs(FileController):
         return found
 
     def forget(self, suite: str) -> None:
-        """The engine has written what a server of a suite lists: the texts that go by it are to be checked again."""
+        """Forget a suite's stored catalogs, which the engine has rewritten, and have its texts checked again."""
         self._remembered.pop(suite, None)
         for doc in self.files.docs.values():
             if suite in self.suites_of(doc):
                 doc.checked_by = ()
 
     def engine_lost(self) -> None:
-        """Forget requests that get no answer any more."""
+        """Forget requests that will get no answer, because the engine has ended."""
         self._answers = {key: answer for key, answer in self._answers.items() if isinstance(answer, dict)}
 
     def action_read(self) -> None:
-        """Forget what the servers listed, and read it again."""
+        """Forget what the servers of the file listed, and read it again."""
         self._answers = {}
         doc = self.files.current
         if doc is not None:
@@ -90,7 +90,7 @@ class Catalogs(FileController):
                 self._begin_reading(doc, server.name)
 
     def read_at_cursor(self, doc: OpenDoc, *, explicit: bool) -> None:
-        """Read the lists of the server that the cursor's place is about, if nothing is known of it yet."""
+        """Read the catalog of the server that the place at the cursor needs, if it is not known."""
         from mcptest_engine.suite.completion_sources import CompletionSources
         from mcptest_engine.suite.cursor import place_at
 
@@ -104,7 +104,7 @@ class Catalogs(FileController):
             self._begin_reading(doc, server, again=explicit)
 
     def _has_run(self, doc: OpenDoc, server: str) -> bool:
-        """Whether a run has started this server in this session: then it does no harm to start it once more."""
+        """Whether a run has started this server in this session, so that it may be started again."""
         suites = self.suites_of(doc)
         return any(
             row.result is not None and row.server == server and row.path in suites
@@ -112,7 +112,7 @@ class Catalogs(FileController):
         )
 
     def _begin_reading(self, doc: OpenDoc, server: str, *, again: bool = False) -> None:
-        """Read what a server lists, started as its suite says, or as a text says that has problems."""
+        """Read a server's catalog; start it as its suite declares, or as the text being edited does."""
         documents = self.workbench.store.documents
         for suite in self.suites_of(doc):
             known = documents.get(suite)

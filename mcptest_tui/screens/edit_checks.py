@@ -1,4 +1,4 @@
-"""What is wrong with the text, found while it is typed; and what its tests came to, beside their lines."""
+"""Finds problems in the text while it is typed, and shows them and the verdicts of its tests beside the lines."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LIST_ROWS_SHORT = 4
 
 
 class Diagnostics(FileController):
-    """Checks a file while it is typed, and shows what is wrong: underlines, gutter, list, line; and applies fixes."""
+    """Checks a file while it is typed, shows its problems in several places, and applies fixes."""
 
     def __init__(
         self, screen: WorkScreen, files: OpenFiles, catalogs: Catalogs, checked: Callable[[OpenDoc], None]
@@ -54,7 +54,7 @@ class Diagnostics(FileController):
         self._explanation = ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a problem there is none to go to, without a fix none to apply."""
+        """Offer "go" only where there are problems; dim "fix" where none can be fixed."""
         doc = self.files.current
         if doc is not None and action == "go" and not doc.problems:
             return False
@@ -65,7 +65,7 @@ class Diagnostics(FileController):
     # Finding out
 
     def check_soon(self, doc: OpenDoc) -> None:
-        """Look at the text when no key has come for a moment."""
+        """Check the text when no key was pressed for a moment."""
         self._to_check = doc
         self._check_quietly()
 
@@ -74,7 +74,7 @@ class Diagnostics(FileController):
             in_background(self.screen, partial(self.check_now, self._to_check), "validate")
 
     async def check_now(self, doc: OpenDoc) -> None:
-        """Look at the text as it stands; if it changes meanwhile, the look after that counts. One look at a time."""
+        """Check the text now, one check at a time; drop the result if the text changes meanwhile."""
         async with doc.checking:
             await self._check(doc)
 
@@ -121,7 +121,7 @@ class Diagnostics(FileController):
     # Showing it
 
     def refresh_marks(self, doc: OpenDoc) -> None:
-        """Underlines, gutter, list, line."""
+        """Redraw a text's problems: underlines, gutter, problem list, problem line and outline."""
         squiggles: dict[int, list[tuple[int, int, str]]] = {}
         for problem in doc.problems:
             if problem.file == doc.file.path:
@@ -135,14 +135,14 @@ class Diagnostics(FileController):
             self.screen.refresh_bindings()
 
     def refresh_notes(self) -> None:
-        """Verdicts beside the lines."""
+        """Redraw the verdicts beside the lines of all open files, and the outline."""
         for doc in self.files.docs.values():
             doc.area.mark(notes=self._notes_of(doc))
         if self.files.current is not None:
             self.screen.query_one(Outline).show(self._outline(self.files.current))
 
     def refresh_line(self, doc: OpenDoc) -> None:
-        """The problem under the cursor, else what the word there means."""
+        """Show the problem under the cursor, else what the word there means."""
         row, column = doc.area.cursor_location
         problem = doc.problem_at(row, column)
         fix = ""
@@ -154,13 +154,13 @@ class Diagnostics(FileController):
         self.screen.query_one(ProblemLine).show(problem, fix, otherwise)
 
     def explain(self, text: str) -> None:
-        """What the word under the cursor means, on the line where problems stand."""
+        """Show what the word under the cursor means, on the problem line."""
         self._explanation = text
         if self.files.current is not None:
             self.refresh_line(self.files.current)
 
     def show_list(self, doc: OpenDoc) -> None:
-        """The problems below the text, in as many rows as it can spare; none of a tiny terminal's."""
+        """Show the problems below the text, in few rows; none on a tiny terminal."""
         found = self._list
         rows = min(len(doc.problems), LIST_ROWS_SHORT if self.screen.has_class("-short") else LIST_ROWS)
         found.display = bool(doc.problems) and doc.listed and not self.screen.has_class("-tiny")
@@ -175,7 +175,7 @@ class Diagnostics(FileController):
         return self.screen.query_one(ProblemList)
 
     def typed(self, doc: OpenDoc) -> None:
-        """The text has changed: its list stays while it is shown, and does not come up under the fingers."""
+        """Check the changed text soon; never open the problem list while one types."""
         doc.listed = doc.listed and doc is self.files.current and self._list.display
         self.check_soon(doc)
 
@@ -197,7 +197,7 @@ class Diagnostics(FileController):
         )
 
     def action_show_test(self) -> None:
-        """The test under the cursor, among the tests."""
+        """Go to the test under the cursor in the list of tests."""
         doc, store = self.files.current, self.workbench.store
         test = doc.test_at_cursor(store.documents) if doc is not None else None
         if test is not None and test in store.rows:
@@ -208,7 +208,7 @@ class Diagnostics(FileController):
     # Going from one to the next, and fixing
 
     async def action_go(self, step: int) -> None:
-        """The next problem behind the cursor, or before it; those of other files come last."""
+        """Go to the next problem, or to the previous; those of other files come last."""
         doc = self.files.current
         if doc is None:
             return
@@ -251,7 +251,7 @@ class Diagnostics(FileController):
             self.workbench.messages.show("no automatic fix here")
 
     async def action_fix_all(self) -> None:
-        """All of them, as one step that can be undone."""
+        """Apply all fixes of the file, as one step that can be undone."""
         doc = self.files.writable
         if doc is not None:
             await self.check_now(doc)
@@ -274,7 +274,7 @@ class Diagnostics(FileController):
         self._begin_check()
 
     def action_toggle(self) -> None:
-        """Show the list of problems and go there, or put it away."""
+        """Show and focus the list of problems, or hide it and focus the text."""
         doc = self.files.current
         if doc is None or not doc.problems:
             self.workbench.messages.show("no problems")
@@ -289,7 +289,7 @@ def _fixable(doc: OpenDoc) -> list[Diagnostic]:
 
 
 def _problems_of_part(path: str, text: str, owners: list[Document], is_dirty: bool) -> list[Diagnostic]:
-    """Of a file that suites import: what no YAML is, and what was told of it when those suites were read last."""
+    """Return the problems of a file that suites import: YAML errors, else those last found in its suites."""
     from mcptest_engine.core.errors import SuiteError
     from mcptest_engine.running.diagnostics import LINE_END, diagnostics_of
     from mcptest_engine.suite.yaml import EMPTY, read_tree

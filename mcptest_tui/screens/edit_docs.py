@@ -1,4 +1,4 @@
-"""One open file: what the disk had, the editor that holds it, and what was found out about its text."""
+"""One open file: its text on the disk, its text area, and the problems found in it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 
 class OpenDoc:
-    """`checked` is the text that `document` and `problems` speak of. `disputed` says that the disk and the text here are both
-    different from what was read; `listed` that the list of problems is wanted: after opening and saving, not while it is typed.
+    """One open file of the editor.
+
+    `checked` is the text that `document` and `problems` belong to. `disputed`: the disk and the text here both differ from what
+    was read. `listed`: the list of problems may be shown, as after opening and saving, but not while one types.
     """
 
     def __init__(self, file: EditorFile) -> None:
@@ -49,21 +51,21 @@ class OpenDoc:
 
     @property
     def text(self) -> str:
-        """What stands in the editor."""
+        """The text as it stands in the editor."""
         return self.area.text
 
     @property
     def is_dirty(self) -> bool:
-        """Whether text would be lost without a save."""
+        """Whether the editor holds text that would be lost without a save."""
         return not self.file.read_only and self.file.is_dirty(self.text)
 
     @property
     def idle_seconds(self) -> float:
-        """How long nothing was typed."""
+        """The seconds since the text was last changed."""
         return time.monotonic() - self._typed_at
 
     def typed(self) -> None:
-        """A key changed the text."""
+        """Note the time of a change of the text."""
         self._typed_at = time.monotonic()
 
     def is_fragment(self, documents: Mapping[str, Document]) -> bool:
@@ -71,7 +73,7 @@ class OpenDoc:
         return self.file.path not in documents and bool(self.owners(documents))
 
     def owners(self, documents: Mapping[str, Document]) -> list[Document]:
-        """The suites that are made of this file among others."""
+        """Return the suites that include this file."""
         return [
             document
             for path, document in documents.items()
@@ -79,12 +81,12 @@ class OpenDoc:
         ]
 
     def tests(self, documents: Mapping[str, Document]) -> list[TestItem]:
-        """The tests of the file, as it stands in the editor, or as its suites were read."""
+        """Return the tests of the file as last checked or, for a fragment, as its suites were read."""
         suites = self.owners(documents) if self.document is None else [self.document]
         return [test for suite in suites for test in suite.tests if test.file == self.file.path]
 
     def test_at_cursor(self, documents: Mapping[str, Document]) -> str | None:
-        """The id of the test around the cursor; on an empty line, of the one above."""
+        """Return the id of the test around the cursor; on an empty line, of the test above."""
         row = self.area.cursor_location[0]
         while row > 0 and not self.area.lines[row].strip():
             row -= 1
@@ -92,7 +94,7 @@ class OpenDoc:
         return found.id if found is not None else None
 
     def problem_at(self, row: int, column: int) -> Diagnostic | None:
-        """The problem at a place, else the first on its line."""
+        """Return the problem at a place, else the first problem on its line."""
         here = [problem for problem in self.problems if problem.file == self.file.path and problem.line == row + 1]
         exact = (
             problem for problem in here if problem.column - 1 <= column < max(problem.end_column, problem.column + 1)

@@ -1,5 +1,6 @@
-"""Unsaved text: written as a draft every two seconds while there is some, and offered when its file is opened again; and
-questions over the editor, one at a time.
+"""Drafts of unsaved text, written every two seconds and offered when the file is opened again.
+
+Also the questions over the editor, of which one is shown at a time.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ _DRAFT = "draft"
 
 
 class _Question(Question):
-    """A question that knows whether it was answered, or only taken away with what it lay over."""
+    """A question that knows whether it was answered, or closed together with the screen below it."""
 
     is_answered = False
 
     def dismiss(self, result: str | None = None) -> AwaitComplete:
-        """Answered."""
+        """Close the question, and note that it was answered."""
         self.is_answered = True
         return super().dismiss(result)
 
@@ -60,7 +61,7 @@ class Questions(Controller):
         choices: tuple[tuple[str, str], ...],
         answers: dict[str, Callable[[], object]],
     ) -> None:
-        """Show a question, unless another is open or its answer has not come through; `answers[""]` is for Escape."""
+        """Show a question unless one is open already; `answers[""]` is called on Escape."""
         if self.open is not None and (self.open.is_answered or self.open in self.workbench.screen_stack):
             return
         self._before()
@@ -75,14 +76,14 @@ class Questions(Controller):
     def show_difference(
         self, name: str, before: str, after: str, before_name: str, after_name: str, then: Callable[[], None]
     ) -> None:
-        """Show two texts of a file in a window, and go on when it is closed."""
+        """Show two texts of a file in a window; call `then` when it is closed."""
         from mcptest_tui.screens.difference import Difference
 
         self.workbench.push_screen(Difference(name, before, after, before_name, after_name), lambda _: then())
 
 
 class Drafting(FileController):
-    """Writes drafts of what is unsaved, and offers those of earlier sessions."""
+    """Writes drafts of unsaved text, and offers those of earlier sessions."""
 
     def __init__(self, screen: WorkScreen, files: OpenFiles, drafts: Drafts, questions: Questions) -> None:
         super().__init__(screen, files)
@@ -93,7 +94,7 @@ class Drafting(FileController):
         self._has_opened_left_behind = False
 
     def write_soon(self) -> None:
-        """Something is unsaved: write a draft at the next pause, and every two seconds."""
+        """Write drafts at the next pause in typing, and every two seconds from then on."""
         if self._timer is None:
             self._timer = self.screen.set_interval(DRAFT_SECONDS, self._write_all)
         self._timer.resume()
@@ -124,12 +125,12 @@ class Drafting(FileController):
             self._is_writing = False
 
     async def write_async(self, doc: OpenDoc) -> Path | None:
-        """Write a draft in a thread; where it is, None where no folder is writable."""
+        """Write a draft in a thread; return its path, or None if no folder is writable."""
         self._store_left_over(doc)
         return await asyncio.to_thread(self.drafts.put, _draft_of(doc))
 
     def write(self, doc: OpenDoc) -> bool:
-        """Write a draft now; False where no folder is writable."""
+        """Write a draft now; return False if no folder is writable."""
         self._store_left_over(doc)
         doc.drafted = self.drafts.put(_draft_of(doc)) is not None
         return doc.drafted
@@ -140,12 +141,12 @@ class Drafting(FileController):
             self.write(doc)
 
     def drop(self, doc: OpenDoc) -> None:
-        """The text is saved: its draft goes."""
+        """Delete the draft of a file whose text is saved."""
         doc.drafted = False
         self.drafts.drop(doc.file.path)
 
     def saved(self, doc: OpenDoc) -> None:
-        """The text was written to its file: an older draft that nobody decided about becomes a file of its own."""
+        """Delete the draft of a saved file; store an older, undecided draft as a file of its own."""
         self._store_left_over(doc)
         self.drop(doc)
 
@@ -155,7 +156,7 @@ class Drafting(FileController):
             doc.left_over = None
 
     def open_left_behind(self) -> None:
-        """Open once what an earlier session did not save, beside the others, so that it is offered; files never saved too."""
+        """Open once, behind the others, the files of which an earlier session left unsaved text."""
         if self._has_opened_left_behind:
             return
         self._has_opened_left_behind = True
@@ -164,7 +165,7 @@ class Drafting(FileController):
                 self.files.open(draft.path, quiet=True)
 
     def offer(self, doc: OpenDoc) -> None:
-        """Ask what becomes of text that was not saved last time."""
+        """Ask whether to restore text that an earlier session did not save."""
         path, draft = doc.file.path, doc.left_over
         if draft is None or doc is not self.files.current or not self.screen.is_active or doc.postponed == _DRAFT:
             return
@@ -209,7 +210,7 @@ class Drafting(FileController):
 
 
 class FirstFiles(Controller):
-    """Which files are open at first: those of the last session, else the first suite. Keys are held until there is a text."""
+    """Opens the files of the last session, else the first suite; holds typed keys until there is a text."""
 
     def __init__(self, screen: WorkScreen, files: OpenFiles, drafting: Drafting) -> None:
         super().__init__(screen)
@@ -221,12 +222,12 @@ class FirstFiles(Controller):
         self._is_begun = False
 
     def begin(self) -> None:
-        """Open something once the screen is laid out."""
+        """Open a file once the screen is laid out, and hold typed keys until then."""
         self.screen.call_after_refresh(self.open_something)
         self._hold()
 
     def _hold(self, was_there: bool = False) -> None:
-        """Until the text has the focus; or until it was there for a while, since something else may have taken the focus."""
+        """Hold typed keys until a text has the focus, or was there for a while without it."""
         current = self._files.current
         there = self._is_begun and not self.screen.is_restoring and (current is None or current.area.is_mounted)
         if there and was_there:
@@ -235,7 +236,7 @@ class FirstFiles(Controller):
             self.screen.set_timer(HOLD_SECONDS, partial(self._hold, there))
 
     def open_something(self) -> None:
-        """Open the first suite, unless there is something else to open."""
+        """Open the first suite, unless a file is open, chosen or being restored."""
         self._is_begun = True
         if self._files.docs or self.is_chosen or self.screen.is_restoring:
             return
@@ -247,7 +248,7 @@ class FirstFiles(Controller):
             self.holds_keys = False
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Open the files of the last session, as far as they still exist."""
+        """Open the files of the last session that still exist or have drafts."""
         files, current = self._files, self._files.current
         files.wraps = memory.get("wrap") is True
         places = [place for place in memory.get("files", ()) if isinstance(place, dict)][:MOST_RESTORED]
@@ -261,7 +262,7 @@ class FirstFiles(Controller):
         self._drafting.open_left_behind()
 
     def remember(self) -> dict[str, Any]:
-        """The open files with their cursors, and which is shown."""
+        """Return the open files with their cursors, the shown file, and whether lines wrap."""
         places = [
             {"path": path, "line": doc.area.cursor_location[0] + 1, "column": doc.area.cursor_location[1] + 1}
             for path, doc in self._files.docs.items()

@@ -1,4 +1,4 @@
-"""Which files are open in the editor, and which of them is shown; its other controllers are about these."""
+"""Which files are open in the editor, and which of them is shown; the base of the editor's controllers."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class OpenFiles(Controller):
 
     @property
     def unsaved(self) -> list[OpenDoc]:
-        """Those with text that the disk does not have."""
+        """The open files whose text differs from the disk."""
         return [doc for doc in self.docs.values() if doc.is_dirty]
 
     def open(self, path: str, line: int | None = None, column: int | None = None, *, quiet: bool = False) -> None:
-        """Edit a file, which need not exist, at a place from 1; one that is open is shown. `quiet` opens it behind others."""
+        """Open and show a file, which need not exist, at a place from 1. `quiet` opens it behind others."""
         path = os.path.abspath(path)  # noqa: PTH100
         doc = self.docs.get(path)
         if doc is None:
@@ -85,7 +85,7 @@ class OpenFiles(Controller):
             doc.area.place(line - 1, (column or 1) - 1)
 
     def show(self, doc: OpenDoc) -> None:
-        """Edit this one."""
+        """Show this file in place of the others, and focus its text."""
         for other in self.docs.values():
             other.area.display = other is doc
         self.screen.query_one("#edit-empty").display = False
@@ -105,7 +105,7 @@ class OpenFiles(Controller):
             self.open(self.current.file.path, row.line, 1)
 
     def remove(self, doc: OpenDoc) -> None:
-        """Close it, whatever it holds, and show another."""
+        """Close a file without asking or saving, and show another if one is open."""
         del self.docs[doc.file.path]
         doc.area.remove()
         if doc is self.current:
@@ -120,7 +120,7 @@ class OpenFiles(Controller):
         self.workbench.refresh_status()
 
     def refresh_tabs(self) -> None:
-        """Names, unsaved marks, counts."""
+        """Redraw the tabs and the title: names, marks of unsaved text, error counts."""
         for doc in self.docs.values():
             doc.shown_dirty = doc.is_dirty
         tabs = [
@@ -143,22 +143,22 @@ class OpenFiles(Controller):
             show_titles(pane, Content("Edit"))
 
     def title_of(self, doc: OpenDoc) -> str:
-        """A file's path as it is typed here."""
+        """Return a file's path relative to the current folder, or its name if it lies elsewhere."""
         here = path_here(doc.file.path)
         return doc.file.name if here == doc.file.path else here
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a file there is no line to go to, and none to wrap."""
+        """Dim "go to line" and "wrap" while no file is open."""
         needs_file = action in ("go_to_line", "wrap")
         return None if needs_file and self.current is None else super().check_action(action, parameters)
 
     def on_file_tabs_chosen(self, event: FileTabs.Chosen) -> None:
-        """A file, by the mouse."""
+        """Show the file whose tab was clicked."""
         if event.path in self.docs:
             self.show(self.docs[event.path])
 
     def action_go_to_line(self) -> None:
-        """Ask for a number."""
+        """Ask for a line number, and move the cursor to that line."""
         from mcptest_tui.widgets.modals import TextPrompt
 
         doc = self.current
@@ -176,19 +176,19 @@ class OpenFiles(Controller):
         self.workbench.push_screen(TextPrompt("Go to line", counted(last, "line"), check=check), answered)
 
     def action_wrap(self) -> None:
-        """Long lines over several rows, or not."""
+        """Turn the wrapping of long lines on or off in all open files."""
         self.wraps = not self.wraps
         for doc in self.docs.values():
             doc.area.soft_wrap = self.wraps
 
     def action_next(self, step: int) -> None:
-        """The next of the open files, around the end."""
+        """Show the next or the previous open file; after the last comes the first."""
         docs = list(self.docs.values())
         if self.current is not None and len(docs) > 1:
             self.show(docs[(docs.index(self.current) + step) % len(docs)])
 
     def action_pick(self) -> None:
-        """Choose one of the open files, of the suites, or any other."""
+        """Choose a file to show: an open one, one of the suites, or any other."""
         from mcptest_tui.screens.picker import Choice, Picker
 
         choices = [
@@ -224,7 +224,7 @@ class OpenFiles(Controller):
         app.push_screen(Picker("Files", source, start=start), answered)
 
     def action_new(self) -> None:
-        """Ask for a name; nothing is written before the first save."""
+        """Ask for the name of a new suite; it is written at the first save."""
         from mcptest_tui.widgets.modals import TextPrompt
 
         free = next((name for name in NEW_NAMES if not Path(name).exists()), f"suite-{int(time.time())}.yml")
@@ -247,17 +247,17 @@ class OpenFiles(Controller):
 
 
 class FileController(Controller):
-    """A controller of the editor, whose actions are about the file that is shown."""
+    """A controller of the editor whose actions need a file that is shown."""
 
     def __init__(self, screen: WorkScreen, files: OpenFiles) -> None:
         super().__init__(screen)
         self.files = files
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
-        """Dim without a file."""
+        """Dim all actions of the controller while no file is open."""
         return True if self.files.current is not None else None
 
 
 def _path_of(typed: str) -> Path:
-    """What a person typed as a path; it may be anything, and os.path's functions never raise."""
+    """Return a typed path with `~` expanded; unlike `Path.expanduser`, this never raises."""
     return Path(os.path.expanduser(typed.strip()))  # noqa: PTH111

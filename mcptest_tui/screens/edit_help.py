@@ -1,4 +1,4 @@
-"""What could stand at the cursor, and what the word that stands there means."""
+"""Completion at the cursor, and explanations of the word under it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Assistance(FileController):
         """A list was asked for, and comes when the server has answered: Escape is meant for it."""
 
     def _complete(self, explicit: bool) -> Completions:
-        """What fits at the cursor of the file that is edited."""
+        """Return the completions at the cursor of the file that is shown."""
         from mcptest_engine.suite.completion import complete
 
         doc = self.files.current
@@ -53,7 +53,7 @@ class Assistance(FileController):
         return found
 
     def _answered_at_cursor(self, doc: OpenDoc) -> list[tuple[str, str]]:
-        """The targets of the last answer to the test around the cursor; asked for, where they are not known yet."""
+        """Return the assertion paths of the last answer to the test at the cursor; request it if needed."""
         from mcptest_engine.suite.cursor import place_at
 
         store = self.workbench.store
@@ -83,7 +83,7 @@ class Assistance(FileController):
         self.complete_again(doc)
 
     def complete_again(self, doc: OpenDoc) -> None:
-        """Complete again what is open, where an answer is known by now, or the text was read and tests have other lines."""
+        """Refresh an open completion list when the answer to its test is known by now."""
         if doc is not self.files.current or not doc.area.has_focus or not self._popup.display:
             return
         answered = self._answered_at_cursor(doc)
@@ -91,24 +91,24 @@ class Assistance(FileController):
             self.completing.look(explicit=True)
 
     def _catalog_arrived(self, suite: str) -> None:
-        """A server of a suite has answered: complete what was waiting for it."""
+        """Complete again when a server of the file's suite has listed what it offers."""
         doc = self.files.current
         if doc is not None and doc.area.has_focus and suite in self._catalogs.suites_of(doc):
             self.completing.look(explicit=self._awaits_server or self.completing.is_open)
             self._awaits_server = False
 
     def on_popup_chosen(self, event: Popup.Chosen) -> None:
-        """A completion, by the mouse."""
+        """Insert the completion that was clicked."""
         self.completing.take(event.at)
 
     def action_complete(self) -> None:
-        """What could stand here; nothing is said of it when something is on its way."""
+        """Show completions at the cursor, or say that there are none or that a server is read."""
         if self.files.writable is not None and not self.completing.look(explicit=True):
             self._awaits_server = self._catalogs.is_reading
             self.workbench.messages.show("asking the server …" if self._awaits_server else "nothing to complete here")
 
     def action_explain(self) -> None:
-        """The problem under the cursor, whole, and the word, in a card over the text."""
+        """Show the problem under the cursor in full, and the word's meaning, in a card."""
         doc = self.files.current
         told = self.word_at_cursor()
         problem = doc.problem_at(*doc.area.cursor_location) if doc is not None else None
@@ -120,7 +120,7 @@ class Assistance(FileController):
             self.completing.explain(told)
 
     def word_at_cursor(self) -> Help | None:
-        """What the word under the cursor means."""
+        """Return what the word under the cursor means; None if nothing is known."""
         from mcptest_engine.suite.completion import hover
 
         doc = self.files.current
@@ -130,7 +130,7 @@ class Assistance(FileController):
         return hover(doc.area.lines, row + 1, column + 1, self._catalogs.of(doc))
 
     def back(self) -> bool:
-        """Close what lies over the text; False when nothing does, nor is about to."""
+        """Close the popup or card, also one that waits for a server; False when there is none."""
         if not self.completing.is_open and not self._awaits_server:
             return False
         self._awaits_server = False
@@ -139,7 +139,7 @@ class Assistance(FileController):
 
 
 def problem_help(message: str, hint: str | None, word: Help | None) -> Help:
-    """What the card says where something is wrong: the line below the text may have no room for all of it."""
+    """Return the card for a problem: the whole message and hint, then the word's meaning."""
     from mcptest_engine.suite.completion import Help
 
     if word is None:
@@ -149,7 +149,7 @@ def problem_help(message: str, hint: str | None, word: Help | None) -> Help:
 
 
 def in_a_line(told: Help | None) -> str:
-    """What a word means, as one line; "" for a word of which nothing is known."""
+    """Return what a word means as one line; an empty text if nothing is known."""
     if told is None:
         return ""
     text = " ".join(told.text.split())

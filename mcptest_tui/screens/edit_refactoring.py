@@ -1,4 +1,4 @@
-"""Finding and replacing; giving a name another name everywhere, with the snapshots of a test; tidying a text."""
+"""Finding and replacing, renaming a server, node, variable or test with its snapshots, and formatting."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ if TYPE_CHECKING:
 
 
 class Finding(FileController):
-    """Opens the find bar, which searches the text itself, and closes it."""
+    """Opens and closes the find bar; the bar itself searches the text."""
 
     def __init__(self, screen: WorkScreen, files: OpenFiles) -> None:
         super().__init__(screen, files)
         self.bar = FindBar()
 
     def back(self) -> bool:
-        """Close the bar; False when it is closed."""
+        """Close the find bar; return False when it is not open."""
         if self.bar.display:
             self.bar.action_leave()
             return True
         return False
 
     def on_find_bar_replaced(self, event: FindBar.Replaced) -> None:
-        """Say how many places have changed."""
+        """Show how many places were replaced."""
         self.workbench.messages.show(f"replaced {counted(event.count, 'place')}; {key_of('edit.undo')} takes it back")
 
     def action_find(self) -> None:
-        """Open the find bar with what is selected."""
+        """Open the find bar, filled with the selected text."""
         self.bar.open(replacing=False)
 
     def action_replace(self) -> None:
-        """Open it with its second field."""
+        """Open the find bar with its second field, for the replacement."""
         self.bar.open(replacing=True)
 
 
 class Refactoring(FileController):
-    """Changes the whole text of a file without a change of what it means."""
+    """Renames in a whole file and formats it, without changing what it means."""
 
     def action_rename(self) -> None:
-        """Ask for another name of the server, node or variable under the cursor, or of the test, and give it everywhere."""
+        """Ask for a new name of the server, node, variable or test under the cursor; rename it in the file."""
         from mcptest_engine.suite.rename import find_renaming, list_names, rename
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_tui.widgets.modals import TextPrompt
@@ -97,7 +97,7 @@ class Refactoring(FileController):
         self.workbench.push_screen(TextPrompt(f"Rename the {kind} {old}", hint, value=old, check=check), answered)
 
     def _files_naming(self, doc: OpenDoc, renaming: Renaming) -> list[str]:
-        """The other files of the suites that this one is part of in which the name stands too, as they are on the disk."""
+        """Return the other files of the same suites in which the name occurs too."""
         from pathlib import Path
 
         import yaml
@@ -118,7 +118,7 @@ class Refactoring(FileController):
         return found
 
     def action_format(self) -> None:
-        """Tidy the text, where that leaves what it means and its comments as they are."""
+        """Format the text; its meaning and its comments stay the same."""
         from mcptest_engine.suite.text_edits import EditRefused
         from mcptest_engine.suite.tidy import tidy
 
@@ -138,7 +138,7 @@ class Refactoring(FileController):
         self.workbench.messages.show("formatted; one undo takes it back")
 
     def rename_snapshots(self, doc: OpenDoc, before: str) -> int:
-        """Give snapshots to the names that tests have now, since the text `before` was on the disk; return how many."""
+        """Rename the snapshots of tests renamed since the saved text `before`; return how many were renamed."""
         import os
         from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Saving, and what others do to an open file: changed, changed on both sides, gone.
+"""Saving and closing files, and reacting when an open file was changed or deleted on the disk.
 
-The surprising thing: a file that changed on both sides is asked about at once only when nobody is typing, because a question
-that comes up under a typist's fingers is answered by the next letter.
+A question about a file that changed on both sides is asked at once only when nobody is typing; otherwise the next key
+typed would answer it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TYPING_SECONDS = 1.5
 
 
 class Saving(FileController):
-    """Writes files, closes them, and takes what others wrote; the `Editor` of the rest of the workbench."""
+    """Saves and closes files, and reads what others wrote; implements `Editor` for the rest of the workbench."""
 
     def __init__(
         self,
@@ -50,16 +50,16 @@ class Saving(FileController):
     # What the rest of the workbench asks of the editor
 
     def unsaved_names(self) -> list[str]:
-        """The names of files with text that the disk does not have."""
+        """Return the names of files whose text differs from the disk."""
         return [self.files.title_of(doc) for doc in self.files.unsaved]
 
     def unsaved_text(self, path: str) -> str | None:
-        """The text of the editor, where the disk has another."""
+        """Return the editor's text of a file if it differs from the disk, else None."""
         doc = self.files.docs.get(os.path.abspath(path))  # noqa: PTH100
         return doc.text if doc is not None and doc.is_dirty else None
 
     def change_text(self, path: str, text: str) -> None:
-        """Change a text by one edit, which can be undone."""
+        """Replace the text of an open file by one edit, which can be undone."""
         self.files.docs[os.path.abspath(path)].area.become(text)  # noqa: PTH100
 
     def flush_drafts(self) -> None:
@@ -67,13 +67,13 @@ class Saving(FileController):
         self._drafting.flush()
 
     def open_paths(self) -> Iterable[str]:
-        """The open files."""
+        """Return the paths of the open files."""
         return self.files.docs
 
     # Saving
 
     def action_save(self) -> None:
-        """Write what is shown, and run what that affects."""
+        """Save the file that is shown, check it, and run what the watch mode selects."""
         doc = self.files.current
         if doc is not None:
             self.screen.run_worker(self._save_and_check(doc), group="edit.save", exit_on_error=False)
@@ -86,7 +86,7 @@ class Saving(FileController):
             self.screen.call_after_refresh(self.announce, doc)  # what it begins would hold up the drawing
 
     async def announce(self, doc: OpenDoc) -> None:
-        """The app reads the suites anew and runs what the watch mode says."""
+        """Have the app read the suites again and run what the watch mode selects."""
         path = doc.file.path
         documents = self.workbench.store.documents
         is_suite = doc.document is not None and bool(doc.document.tests or doc.document.servers)
@@ -95,7 +95,7 @@ class Saving(FileController):
         self.workbench.documents_changed([path])
 
     async def save_all(self) -> bool:
-        """Every file with text that the disk does not have, in turn; up to the first that could not be written."""
+        """Save all unsaved files; stop, show the file and return False when one cannot be written."""
         for doc in self.files.unsaved:
             if doc.is_dirty and not await self.save(doc):
                 self.files.show(doc)
@@ -103,10 +103,10 @@ class Saving(FileController):
         return True
 
     async def save(self, doc: OpenDoc, *, over: str = "") -> bool:
-        """Write the file; False when it was not written, which was said or asked.
+        """Write the file; return False when it was not written, for which a message or a question is shown.
 
-        `over` is the digest of what others wrote, for writing over it. One after the other: the text that was typed last must
-        not be on the disk before an older one.
+        `over` is the digest of what others wrote and may be overwritten. Saves of a file run one after the other, so that an
+        older text never overwrites a newer one.
         """
         async with doc.saving:
             return await self._save(doc, over)
@@ -145,7 +145,7 @@ class Saving(FileController):
     # Running, and the person's own editor
 
     def action_run_test(self) -> None:
-        """The test under the cursor, saved first: what runs is what stands on the disk."""
+        """Save the file, because runs read the disk, and run the test under the cursor."""
         doc = self.files.current
         if doc is not None:
             self.screen.run_worker(self._run_test(doc), group="edit.save", exit_on_error=False)
@@ -174,7 +174,7 @@ class Saving(FileController):
         await self.announce(doc)
 
     def action_external(self) -> None:
-        """`$EDITOR` at the line, with everything saved first, and read again after."""
+        """Save the file, open it at the cursor's line in `$EDITOR`, and read it again."""
         doc = self.files.current
         if doc is not None:
             in_background(self.screen, partial(self._external, doc), "editor.external")
@@ -194,7 +194,7 @@ class Saving(FileController):
     # Closing
 
     def action_close(self) -> None:
-        """Close what is shown; unsaved text is asked about, and becomes a draft in any case."""
+        """Close the file that is shown; ask first if its text is unsaved."""
         doc = self.files.current
         if doc is None:
             return
@@ -209,7 +209,7 @@ class Saving(FileController):
         )
 
     def save_and_close(self, doc: OpenDoc) -> None:
-        """Close it once it was written."""
+        """Save a file, and close it if that succeeded."""
 
         async def go() -> None:
             if await self.save(doc):
@@ -218,7 +218,7 @@ class Saving(FileController):
         self.screen.run_worker(go(), group="edit.save", exit_on_error=False)
 
     def close(self, doc: OpenDoc, *, keep: bool = False) -> None:
-        """Close a file if it is still open; with `keep` its text becomes a draft, without which it stays open."""
+        """Close a file; with `keep`, save its text as a draft first, and stay open if that fails."""
         if self.files.docs.get(doc.file.path) is not doc:
             return  # closed meanwhile
         if keep and not self._drafting.write(doc):
@@ -231,12 +231,12 @@ class Saving(FileController):
     # What others wrote
 
     def look_at_all(self) -> None:
-        """See whether any open file is different on the disk."""
+        """Compare all open files with the disk."""
         for doc in list(self.files.docs.values()):
             self.look_at_disk(doc)
 
     def look_at_disk(self, doc: OpenDoc) -> None:
-        """Take what others wrote where nothing is lost by it; ask, or say so, where something is."""
+        """Read what others wrote if no text is lost by it; otherwise ask, or show a message."""
         if doc.deciding or doc.saving.locked():
             return
         now = look(doc.file.path)
@@ -283,7 +283,7 @@ class Saving(FileController):
             )
 
     def action_reload(self) -> None:
-        """What the disk has, as an edit that can be undone."""
+        """Read the file from the disk again, as an edit that can be undone."""
         doc = self.files.current
         there = read_there(doc.file.path) if doc is not None else None
         if doc is None or there is None:
@@ -304,7 +304,7 @@ class Saving(FileController):
         self._diagnostics.check_soon(doc)
 
     def _dispute(self, doc: OpenDoc, there: EditorFile) -> None:
-        """Both sides have changed: a person decides, and what is not taken is saved as a draft."""
+        """Ask which text to keep after both sides changed; the other is saved as a draft."""
         doc.disputed = True
 
         def postpone() -> None:
@@ -360,7 +360,7 @@ class Saving(FileController):
         return written
 
     def _put_theirs_aside(self, path: str) -> tuple[str, Path | None]:
-        """The digest of what others wrote, byte for byte in the file beside it. Raises: OSError."""
+        """Store a copy of what others wrote; return its digest and the copy's path. Raises: OSError."""
         try:
             theirs = Path(path).read_bytes()  # it may have changed once more while the question stood there
         except FileNotFoundError:
@@ -389,7 +389,7 @@ class Saving(FileController):
 
 
 def read_there(path: str) -> EditorFile | None:
-    """What the disk has, None when it cannot be read."""
+    """Read a file from the disk; None when it is missing or cannot be read."""
     try:
         there = open_file(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""What `?` shows: the keys that work in the focused pane, grouped by what they belong to; Enter does what is chosen."""
+"""The help list of `?`: the keys that work in the focused pane, by group; Enter runs the chosen action."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ABOUT = Choice("about", "What this pane shows", "", "Read all about the focused 
 
 
 class Row(NamedTuple):
-    """One action that the keys do here."""
+    """One action in the list, with the keys that run it here."""
 
     node: DOMNode
     binding: Binding
@@ -33,10 +33,10 @@ class Row(NamedTuple):
 
 
 def rows_of(screen: Screen[object]) -> dict[str, Row]:
-    """All bindings in force, by an id of their own; keys of one action together.
+    """Return all bindings in force by their ids, the keys of one action together.
 
-    Ours first, in the order in which they are near the focus, of a pane first those that the footer names; then how to move
-    about, which Textual's widgets bring.
+    The workbench's own come first, those nearest to the focus first, and of a pane first those in the footer; then the keys
+    for moving about, which Textual's widgets define.
     """
     found: dict[str, Row] = {}
     for key, (node, binding, enabled, _) in screen.active_bindings.items():
@@ -60,7 +60,7 @@ def rows_of(screen: Screen[object]) -> dict[str, Row]:
 
 
 def group_of(node: DOMNode) -> str:
-    """What a node's keys are listed under."""
+    """Return the heading under which the keys of a node are listed."""
     if isinstance(node, App):
         return "Everywhere"
     if isinstance(node, Screen):
@@ -69,7 +69,7 @@ def group_of(node: DOMNode) -> str:
 
 
 def choices_of(rows: dict[str, Row]) -> list[Choice]:
-    """The rows as a picker shows them."""
+    """Return the rows as choices for a picker."""
     return [
         Choice(
             name,
@@ -84,7 +84,7 @@ def choices_of(rows: dict[str, Row]) -> list[Choice]:
 
 
 def about(screen: Screen[object]) -> str:
-    """What the focused pane shows: its own words, or those of the nearest node around it that has some."""
+    """Return the help text of the focused pane, else of the nearest node around it that has one."""
     node = screen.focused
     while node is not None:
         text = type(node).HELP if type(node).__module__.startswith("mcptest_tui") else None
@@ -96,7 +96,7 @@ def about(screen: Screen[object]) -> str:
 
 
 def _flowing(text: str, screen: Screen[object]) -> str:
-    """Each paragraph in one line, where it breaks is for the width to say; for `{its.id}` a key of it that works here."""
+    """Put each paragraph on one line, and replace each `{action.id}` by a key that works here."""
 
     def key(found: re.Match[str]) -> str:
         return key_of(found[1], typing=any(is_typed(screen, one) for one in keys_now(found[1])))

@@ -1,4 +1,4 @@
-"""The first screen of a folder without a suite: four ways to begin. Nothing is written before it was shown."""
+"""The first screen in a folder without a suite: four ways to begin. Nothing is written without a question."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STDERR_SHOWN = 5
 
 
 class HomeScreen(WorkScreen):
-    """Four ways, by digit, Enter or mouse."""
+    """The screen with four ways to begin, chosen by key, Enter or mouse."""
 
     MODE = "home"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("home")
@@ -51,7 +51,7 @@ class HomeScreen(WorkScreen):
         self.making = SuiteMaking(self, self._note)
 
     def compose_body(self) -> Iterable[Widget]:
-        """The sentence and the list."""
+        """Yield the title, the folder, the list of ways, and a line for notes."""
         with VerticalScroll(id="home", can_focus=False), Vertical(id="home-box"):
             yield Static(shown("No suite in this folder.", style="bold"), id="home-title")
             yield Static(shown(str(self.workbench.folder), style="$muted"), id="home-place")
@@ -64,7 +64,7 @@ class HomeScreen(WorkScreen):
             yield Static("", id="home-note")
 
     def on_mount(self) -> None:
-        """Say how many servers there are, once the engine has looked."""
+        """Count the servers on this machine, and show the number when the engine has answered."""
         self.run_worker(self._count(), group="home.count", exit_on_error=False)
 
     async def _count(self) -> None:
@@ -77,11 +77,11 @@ class HomeScreen(WorkScreen):
         self.query_one("#home-ways", OptionList).replace_option_prompt("servers", _way("servers", counted))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter or the mouse."""
+        """Run the action of the way that was chosen by Enter or the mouse."""
         self.run_worker(self.run_action(event.option.id or "noop"), group=GROUP, exit_on_error=False)
 
     def action_demo(self) -> None:
-        """Ask before the demo suite is written here; then open and run it."""
+        """Ask whether to write the demo suite into this folder; then open and run it."""
         from mcptest_tui.widgets.modals import Question
 
         lines = [
@@ -104,24 +104,24 @@ class HomeScreen(WorkScreen):
         self.workbench.runs.start(path)
 
     def action_servers(self) -> None:
-        """The servers' screen."""
+        """Go to the screen with the servers found on this machine."""
         self.workbench.go("servers")
 
     async def action_open_file(self) -> None:
-        """The same as everywhere."""
+        """Ask for a file to open, as the app's own action does."""
         await self.workbench.run_action("windows.open_file")
 
     def hints_first(self) -> dict[str, str]:
-        """Cancel what is waited for; the ways to begin; the way out."""
+        """Return the footer's first keys: cancel while connecting, the ways to begin, quit."""
         asked = {"app.back": "cancel"} if self.making.is_connecting else {}
         return {**asked, "home.demo": "", "home.new": "", "home.servers": "", "home.open": "", "app.quit": ""}
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:  # noqa: ARG002 - Textual's
-        """The footer names the key that cancels for as long as there is something to cancel."""
+        """Update the footer, which offers to cancel only while a worker can be cancelled."""
         self.refresh_bindings()
 
     def back(self) -> bool:
-        """Give up the server that is being asked."""
+        """Cancel connecting to a server; return False when there is nothing to cancel."""
         return self.making.cancel()
 
     def _note(self, text: str, *, error: bool = False) -> None:
@@ -129,7 +129,7 @@ class HomeScreen(WorkScreen):
 
 
 class SuiteMaking(Controller):
-    """Asks for a server, connects to it, and shows what a suite for it would be. `note` is called with what happens."""
+    """Asks for a server, connects to it, and previews a suite for it. `note` is called with messages."""
 
     def __init__(self, screen: WorkScreen, note: Callable[..., None]) -> None:
         super().__init__(screen)
@@ -139,18 +139,18 @@ class SuiteMaking(Controller):
 
     @property
     def is_connecting(self) -> bool:
-        """Whether a server is being connected to."""
+        """Whether a server is being connected."""
         return any(worker.group == GROUP and not worker.is_finished for worker in self.screen.workers)
 
     def cancel(self) -> bool:
-        """Give up the server that is being asked; False when there is none."""
+        """Cancel connecting to a server; return False when there is nothing to cancel."""
         asked = self.workbench.workers.cancel_group(self.screen, GROUP)
         if asked:
             self._note("cancelled; nothing was written")
         return bool(asked)
 
     def action_new_suite(self) -> None:
-        """Ask for the server."""
+        """Ask for the command or URL of the server to make a suite for."""
         from mcptest_tui.widgets.modals import TextPrompt
 
         self.workbench.push_screen(
@@ -172,7 +172,7 @@ class SuiteMaking(Controller):
             in_background(self.screen, partial(self._make, target), GROUP)
 
     async def _make(self, target: dict[str, Any]) -> None:
-        """Connect, and show what a suite for it would be; its session ends with the window."""
+        """Connect to the server and open the window that makes a suite; its closing ends the session."""
         from mcptest_tui.screens.scaffold import ScaffoldScreen
         from mcptest_tui.state.scaffolding import Scaffolding, places_for
 

@@ -1,4 +1,4 @@
-"""Screens by mode, imported once the first of them is drawn, or when it is shown."""
+"""Makes the screen of each mode; their modules are imported in idle moments, or when a mode is shown."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ STEP_SECONDS = 0.01
 
 
 def make_screen(mode: str) -> WorkScreen:
-    """A new screen of a mode."""
+    """Return a new screen of a mode, and import its module if needed."""
     module, name = MODES[mode]
     screen: WorkScreen = getattr(import_module(module), name)()
     return screen
 
 
 async def import_all(is_busy: Callable[[], bool], use: Callable[[type[Widget]], object]) -> None:
-    """Import what the modes are made of, one small module after the other, while no key waits; `use` is given their widgets.
+    """Import the modules of all modes one by one while `is_busy` returns False; call `use` with each widget class.
 
-    In a thread, every key waited for the interpreter's lock; two of the screens take as long as all of the start.
+    Not in a thread: keys would wait for the interpreter's lock, since two of the screens take as long to import as the whole
+    start.
     """
     left = [*_modules()][::-1]
     while left:
@@ -53,7 +54,7 @@ async def import_all(is_busy: Callable[[], bool], use: Callable[[type[Widget]], 
 
 
 def _modules() -> Iterator[str]:
-    """Those that others are made of come first, so that none of the later ones takes long."""
+    """Yield module names, those that others import first, so that no import takes long."""
     yield "textual.widgets.text_area"
     for package in ("state", "widgets", "screens"):
         folder = str(Path(__file__).parents[1] / package)

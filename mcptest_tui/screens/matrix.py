@@ -1,4 +1,4 @@
-"""The matrix in a window: tests by models, live while they run; Enter answers with the test of the cell."""
+"""The matrix in a window: tests by models, updated while they run; Enter answers with the test of the cell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOOK_SECONDS = 0.25
 
 
 class MatrixHead(Widget):
-    """The names of the models above the grid, which does not scroll with it."""
+    """The row of model names above the grid, which stays when the grid scrolls."""
 
     DEFAULT_CSS = "MatrixHead { height: 1; } MatrixHead.-foot { color: $foreground 75%; }"
 
@@ -36,14 +36,14 @@ class MatrixHead(Widget):
         self._view = view
 
     def render(self) -> Content:
-        """The row."""
+        """Return the row of model names, aligned with the grid's columns."""
         inks = {"dim": "$foreground 65%"}
         pieces = self._view.head(self._view.text_width)
         return Content("").join([Content.styled(text, inks.get(ink, ink)) for text, ink in pieces if text])
 
 
 class CellLine(Widget):
-    """What there is to say of the cell under the cursor."""
+    """A line about the cell under the cursor: status, test name and failure message."""
 
     DEFAULT_CSS = "CellLine { height: 1; color: $foreground 75%; }"
 
@@ -52,7 +52,7 @@ class CellLine(Widget):
         self._view = view
 
     def render(self) -> Content:
-        """The row."""
+        """Return the status, name and message of the cell's test."""
         cell = self._view.cell
         if cell is None:
             return Content("")
@@ -64,7 +64,7 @@ class CellLine(Widget):
 
 
 class MatrixWindow(Modal[str]):
-    """Answers with the id of a test."""
+    """The window with the matrix; answers the id of the chosen test."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.matrix")
 
@@ -74,7 +74,7 @@ class MatrixWindow(Modal[str]):
         self._seen: object = None
 
     def compose(self) -> ComposeResult:
-        """The head, the grid, and a line about the cell."""
+        """Yield the model names, the grid, and the line about the cell."""
         view = MatrixView(id="matrix")
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = shown(f"Tests by models   {self._path.rpartition('/')[2]}", limit=70)
@@ -83,7 +83,7 @@ class MatrixWindow(Modal[str]):
             yield CellLine(view)
 
     def on_mount(self) -> None:
-        """Filled, and looked at again as long as it is open."""
+        """Fill and focus the grid, and refresh it regularly while the window is open."""
         self.view.styles.height = "1fr"
         self._look()
         self.view.focus()
@@ -91,20 +91,20 @@ class MatrixWindow(Modal[str]):
 
     @property
     def view(self) -> MatrixView:
-        """The grid."""
+        """The grid of tests by models."""
         return self.query_one(MatrixView)
 
     def on_resize(self) -> None:
-        """The head is as wide as the grid."""
+        """Redraw the rows around the grid for its new width."""
         self.call_after_refresh(self._around)
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Another cell."""
+        """Redraw the rows around the grid for the cell under the cursor."""
         event.stop()
         self._around()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """To the test of the cell."""
+        """Close the window and answer the id of the cell's test."""
         event.stop()
         test = self.view.test
         if test is not None:

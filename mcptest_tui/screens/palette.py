@@ -1,4 +1,4 @@
-"""What the palette offers: every action that could be done now, recent ones first; `>` tests, `@` tools."""
+"""What the palette offers: every action that applies now, recent ones first; `>` lists tests, `@` tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HINT = "an action; > a test; @ a tool"
 
 
 class Doable(NamedTuple):
-    """An action, and the node that does it; `mode` where that mode has to be shown first."""
+    """An action and the node that runs it; `mode` is set if that mode has to be shown first."""
 
     action: Action
     node: DOMNode | None
@@ -36,7 +36,7 @@ class Doable(NamedTuple):
 
 
 def doable(app: BaseApp, screen: Screen[object]) -> Iterator[Doable]:
-    """Every action that can be done from here: by the focused pane, by the screen, by the app, or in another mode."""
+    """Yield the actions that apply now: of the focused pane, the screen, the app, or another mode."""
     focused = screen.focused
     nodes: list[DOMNode] = [*(focused.ancestors_with_self if focused is not None else ()), screen, app]
     mode = screen.MODE if isinstance(screen, WorkScreen) else ""
@@ -57,19 +57,19 @@ def _does(node: DOMNode, action: Action) -> bool:
 
 
 def keys_of(action: Action) -> str:
-    """The keys of an action as they are now, with the person's keymap over the defaults."""
+    """Return the keys of an action, with the user's keymap applied over the defaults."""
     return keys_shown(keys_now(action.id))
 
 
 class Palette:
-    """One opening of the palette over `screen`."""
+    """The choices of the palette for one opening of it over `screen`."""
 
     def __init__(self, app: BaseApp, screen: Screen[object]) -> None:
         self._app = app
         self._found = {found.action.id: found for found in doable(app, screen)}
 
     def source(self, typed: str) -> tuple[list[Choice], str]:
-        """The choices for what is typed."""
+        """Return the choices for the typed text, and the part of it to search with."""
         if typed.startswith(">"):
             return self._tests, typed[1:]
         if typed.startswith("@"):
@@ -83,7 +83,7 @@ class Palette:
         return choices, typed
 
     async def do(self, chosen: str) -> None:
-        """Do what was chosen."""
+        """Go to the chosen test or tool, or run the chosen action."""
         kind, _, rest = chosen.partition(":")
         if kind == "test":
             self._app.go("tests", id=rest)
@@ -121,7 +121,7 @@ class Palette:
 
     @cached_property
     def _tools(self) -> list[Choice]:
-        """Those that connected servers offer, then those that tests call."""
+        """The tools that connected servers offer, then those that tests call."""
         places = [
             (suite, server, tool.name) for screen in self._app.work_screens() for suite, server, tool in screen.tools()
         ]

@@ -1,6 +1,6 @@
-"""A list to search and choose from: the palette, the help of a pane, themes, and what else is one of many.
+"""A list to search and choose from, for the palette, the help of a pane, themes and other choices.
 
-Not Textual's own palette: that one takes two rows for each entry, reads help as markup, and fills its list in steps of a
+It is not Textual's own palette, which takes two rows for each entry, reads help as markup, and fills its list in steps of a
 quarter of a second.
 """
 
@@ -34,9 +34,9 @@ _search = FuzzySearch()
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One row: a title, what stands at its right end (a key), one sentence, and the heading that it comes under.
+    """One row: its title, a text at its right end (such as a key), a sentence of help, and its heading.
 
-    All of it may be foreign text.
+    All of it may be text from servers or files.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Choice:
 
 
 def ranked(choices: Sequence[Choice], query: str) -> list[tuple[Choice, tuple[int, ...]]]:
-    """What matches, best first, with the places in the title that do; everything in its order without a query."""
+    """Return matching choices, best first, with the matched places in the title; all of them without a query."""
     if not query:
         return [(choice, ()) for choice in choices]
     if len(choices) > MANY:  # looking for letters takes 30 µs a title: too long for ten thousand of them
@@ -62,8 +62,10 @@ def ranked(choices: Sequence[Choice], query: str) -> list[tuple[Choice, tuple[in
 
 
 def _scored(choice: Choice, query: str) -> tuple[float, tuple[int, ...]]:
-    """How well a choice fits, and which letters of its title do. A beginning beats a word's; then come its search words, the
-    middle of a word, and letters; what stands in the sentence about it comes last.
+    """Return how well a choice matches, and which letters of its title do.
+
+    A choice whose right end (its key) is the query comes first. Then the beginning of the title scores highest, the beginning
+    of a word, the choice's search words, the middle of a word, single letters, and last the words of its heading and help.
     """
     title, wanted = choice.title.lower(), query.lower()
     score, offsets = _search.match(query, choice.title)
@@ -84,10 +86,10 @@ def _has_word_starts(wanted: str, text: str) -> bool:
 
 
 class Picker(Modal[str]):
-    """Type to search, arrows to move, Enter to choose; the answer is the id of what was chosen.
+    """A window to choose from: type to search, arrows move, Enter chooses. Answers the id of the choice.
 
-    `source` gives the choices for what is typed and the part of it to search with, so that a first letter can mean
-    something. `highlighted` is told where the cursor stands: at `start` as long as nothing is typed.
+    `source` returns the choices for the typed text and the part of it to search with, so that a first letter can have a
+    meaning. `highlighted` is called with the id under the cursor, which is `start` as long as nothing is typed.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("picker")
@@ -111,7 +113,7 @@ class Picker(Modal[str]):
         self._found: dict[str, Choice] = {}
 
     def compose(self) -> ComposeResult:
-        """The line to type, the list, and one line about what is under the cursor."""
+        """Yield the input line, the list, and a line of help about the row under the cursor."""
         with Vertical(classes="dialog -tall") as dialog:
             dialog.border_title = Content(self._title)
             yield Line(placeholder=self._placeholder, enter=self._verb)
@@ -123,36 +125,36 @@ class Picker(Modal[str]):
             yield Static("", classes="picker-help")
 
     def on_mount(self) -> None:
-        """The whole list."""
+        """Fill the list with all choices once the window is laid out."""
         self.call_after_refresh(self._fill, "")
 
     def on_resize(self) -> None:
-        """The right column moves."""
+        """Fill the list again, because the right column moves with the width."""
         for field in self.query(Input):  # none before it is composed, and after it is closed
             self.call_after_refresh(self._fill, field.value, keep=True)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Another letter."""
+        """Show the choices that match the typed text."""
         self._fill(event.value)
 
     def on_input_submitted(self) -> None:
-        """Take what is under the cursor."""
+        """Choose the row under the cursor."""
         self.query_one(OptionList).action_select()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Chosen with Enter or the mouse."""
+        """Close the window and answer the id of the chosen row."""
         if event.option.id is not None:
             self.dismiss(event.option.id)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what it is about, and tell whoever shows a preview."""
+        """Show the help of the row under the cursor, and call `highlighted` with its id."""
         choice = self._found.get(event.option.id or "")
         self.query_one(".picker-help", Static).update(shown(choice.help if choice else "", style="$muted"))
         if choice is not None and self._told is not None:
             self._told(choice.id)
 
     def action_move(self, steps: int) -> None:
-        """Move the cursor, which is the list's, while the focus stays where one types."""
+        """Move the cursor of the list; the focus stays in the input line."""
         choices = self.query_one(OptionList)
         for _ in range(abs(steps)):
             (choices.action_cursor_down if steps > 0 else choices.action_cursor_up)()

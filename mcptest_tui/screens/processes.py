@@ -1,4 +1,4 @@
-"""Live processes in a window: what runs because of us, how long, how large, what it waits for; ended or started again here."""
+"""Live processes in a window: what mcptest has started, since when, memory, and what it waits for; to end or restart them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WAITS_WIDTH = len("initialize 59 min")
 
 
 class ProcessList(Lines):
-    """A row for each; the cursor stays on its process while others come and go."""
+    """A row for each process; the cursor stays on its process while others start and end."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"processes--{name}" for name in ("dim", "waits", "ours")}
     DEFAULT_CSS = """
@@ -68,16 +68,16 @@ class ProcessList(Lines):
         """What is started again: the cursor goes to the new process, unless it is moved before."""
 
     def count(self) -> int:
-        """How many."""
+        """Return the number of rows, one for each process."""
         return len(self.processes)
 
     @property
     def process(self) -> Process | None:
-        """The one under the cursor."""
+        """The process under the cursor, if there is one."""
         return self.processes[self.cursor] if self.cursor < len(self.processes) else None
 
     def show(self, processes: tuple[Process, ...]) -> None:
-        """Other rows; at first the cursor is on what waits longest."""
+        """Show these processes; at first the cursor is on the one that waits longest."""
         before, left = self.process, {one.key for one in self.processes[self.cursor :]}
         self.processes = processes
         waits = [(min(at for _, at in one.waits), place) for place, one in enumerate(processes) if one.waits]
@@ -104,12 +104,12 @@ class ProcessList(Lines):
             self.changed(cursor=(same or following or [near])[0])
 
     def cursor_moved(self) -> None:
-        """By a person."""
+        """Stop steering the cursor to a restarted process, once a person moves it."""
         self.restarting = self.present = None
         super().cursor_moved()
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """One row: title, pid, uptime, memory, what it waits for."""
+        """Return one row: title, pid, memory, uptime, and what it waits for."""
         one, now = self.processes[at], time.time()
         longest = max(cell_len(other.title) for other in self.processes) + 1
         title = min(longest, _TITLE_WIDTH, max(width // 2, 12))
@@ -134,7 +134,7 @@ def _fit(text: str, width: int) -> str:
 
 
 class ProcessesWindow(Modal[None]):
-    """Asks the engine once a second as long as it is open."""
+    """The window with the processes; requests them from the engine once a second."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("dialog.process")
 
@@ -144,14 +144,14 @@ class ProcessesWindow(Modal[None]):
         self._note = ""
 
     def compose(self) -> ComposeResult:
-        """The head, the list, and the command of the process under the cursor."""
+        """Yield the list, and the command of the process under the cursor."""
         with Vertical(classes="dialog -large") as dialog:
             dialog.border_title = Content("Live processes")
             yield ProcessList()
             yield Static("", id="process-command")
 
     def on_mount(self) -> None:
-        """What is known at once, then what the engine measures."""
+        """Show the processes known so far, then request measured ones every second."""
         self.show(self._workbench.processes)
         self.list.focus()
         self.look()
@@ -159,11 +159,11 @@ class ProcessesWindow(Modal[None]):
 
     @property
     def list(self) -> ProcessList:
-        """The rows."""
+        """The list of processes in this window."""
         return self.query_one(ProcessList)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What can be done with the process under the cursor."""
+        """Offer only what can be done with the process under the cursor."""
         one = self.list.process if self.is_mounted else None
         if action == "end":
             return one is not None and one.role not in OURS and one.key not in self.list.ended
@@ -172,7 +172,7 @@ class ProcessesWindow(Modal[None]):
         return one is not None if action == "copy" else super().check_action(action, parameters)
 
     def look(self) -> None:
-        """Ask again, unless the last answer is still awaited."""
+        """Request the processes from the engine, unless a request is still open."""
         if not any(worker.group == "processes" and worker.is_running for worker in self.workers):
             in_background(self, self._look, "processes")
 
@@ -187,7 +187,7 @@ class ProcessesWindow(Modal[None]):
                 self.list.is_measured = True
 
     def show(self, processes: tuple[Process, ...]) -> None:
-        """Other rows."""
+        """Show these processes, with their number and memory in the title."""
         memory = sum(one.memory or 0 for one in processes)
         self.list.show(processes)
         title = f"Live processes  {len(processes)}" + (f"  {size_shown(memory)}" if memory else "")
@@ -196,7 +196,7 @@ class ProcessesWindow(Modal[None]):
         self.refresh_bindings()
 
     def on_lines_cursor_moved(self, event: Lines.CursorMoved) -> None:
-        """Its command, and what can be done with it."""
+        """Show the command of the process under the cursor, and update the footer."""
         event.stop()
         self._say("")
         self.refresh_bindings()
@@ -219,7 +219,7 @@ class ProcessesWindow(Modal[None]):
         line.update(Content("\n").join(told))
 
     def action_end(self) -> None:
-        """End the one under the cursor."""
+        """End the process under the cursor."""
         one = self.list.process
         assert one is not None  # else the key is not in force
         self.list.ended[one.key] = time.time()
@@ -232,7 +232,7 @@ class ProcessesWindow(Modal[None]):
             self._request("end_process", one)
 
     def action_restart(self) -> None:
-        """End the one under the cursor and have it started again."""
+        """Restart the process under the cursor."""
         one = self.list.process
         assert one is not None
         if one.role == "engine":
@@ -245,7 +245,7 @@ class ProcessesWindow(Modal[None]):
                 self._request("restart_process", one)
 
     def action_copy(self) -> None:
-        """Its pid, or the URL of a session."""
+        """Copy the pid of the process, or the URL of an HTTP session."""
         one = self.list.process
         assert one is not None
         self._workbench.copy(

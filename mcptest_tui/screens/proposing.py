@@ -1,4 +1,4 @@
-"""A test proposed for a tool: the engine calls it under the policy, and what comes of it goes to the review."""
+"""Proposes a test for a tool: the engine calls the tool if the policy allows it; the proposal goes to Review."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Proposing(Controller):
-    """Proposes a test of the tool that is looked at, or called."""
+    """Proposes a test for the tool whose details or call are shown."""
 
     def __init__(self, screen: WorkScreen, browser: Browser, calls: Calls) -> None:
         super().__init__(screen)
@@ -31,14 +31,14 @@ class Proposing(Controller):
         self._is_calling = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """For a tool of a connected server."""
+        """Offer "propose" only for a tool of a connected server."""
         if action != "propose":
             return super().check_action(action, parameters)
         item, server = self._proposed_item(), self._browser.server
         return server is not None and server.connected and item is not None and item.kind == "tools"
 
     def action_propose(self) -> None:
-        """Propose a test of the tool with the arguments of its form; one that has to be filled is opened first."""
+        """Propose a test with the arguments of the tool's form; open the form if they are missing."""
         item = self._proposed_item()
         server = self._browser.server
         if server is None or not server.connected or item is None or item.kind != "tools":
@@ -103,7 +103,7 @@ class Proposing(Controller):
         await self._take_proposal(saving, told)
 
     async def _take_proposal(self, saving: Saving, told: dict[str, Any]) -> None:
-        """Into the review; without a suite that it could go into, into the window that makes one."""
+        """Show the proposal in Review or, without a suite for it, in the window that makes one."""
         from mcptest_tui.screens.save_test import SaveTest
 
         bench = self.workbench
@@ -118,7 +118,7 @@ class Proposing(Controller):
         bench.go("review", suite=saving.place.path, test=str(told["name"]))
 
     def _confirm_once(self, server: Server, item: Item, arguments: dict[str, Any], why: str) -> None:
-        """The policy says no; a person may say yes, to exactly one call."""
+        """Ask whether to call the tool once although the policy does not allow it."""
         from mcptest_tui.widgets.modals import Question
 
         def answered(answer: str | None) -> None:
