@@ -124,7 +124,8 @@ def _strength(record: RunRecord) -> str:
     counts = facts.strength_counts(record)
     if not counts or record.verdict is not Verdict.PASS:
         return ""
-    told = f"{counts.get(Strength.VALUE, 0)} of {counted(sum(counts.values()), 'test')} check a value"
+    value, total = counts.get(Strength.VALUE, 0), sum(counts.values())
+    told = f"{value} of {counted(total, 'test')} {'checks' if 1 in (value, total) else 'check'} a value"
     weak = facts.weak_tests(record)
     shown = "; ".join(one_line(test.name, 100) for test in weak[:WEAK_NAMES])
     more = f"; and {len(weak) - WEAK_NAMES} more" if len(weak) > WEAK_NAMES else ""

@@ -47,6 +47,8 @@ def test_the_strength_of_the_tests_is_one_line_and_names_those_that_look_at_noth
     assert text_of(build.record(*tests)).splitlines()[1:] == [
         "STRENGTH 2 of 7 tests check a value, weak: c; d; e; and 2 more"
     ]
+    alone = build.record(build.test("a", strength=Strength.VALUE))
+    assert text_of(alone).splitlines()[1:] == ["STRENGTH 1 of 1 test checks a value"]
 
 
 def test_a_run_that_passed_is_one_line(build):

@@ -193,7 +193,11 @@ def _strength(record: RunRecord) -> Html:
     if not counts:
         return _cell("How strongly", tag("p", "This record does not say how strong its tests are.", class_="muted"))
     total, value = sum(counts.values()), counts.get(Strength.VALUE, 0)
-    rows = [tag("li", f"{counts[strength]:,} {words}") for strength, words in _DEMANDS.items() if strength in counts]
+    rows = [
+        tag("li", f"{count:,} {'checks' if count == 1 else 'check'} {words}")
+        for strength, words in _DEMANDS.items()
+        if (count := counts.get(strength, 0))
+    ]
     scores = [test.mutation_score for test in record.tests if test.mutation_score is not None]
     measured = None
     if scores:
@@ -201,14 +205,16 @@ def _strength(record: RunRecord) -> Html:
         measured = tag(
             "p", f"{share} of wrong answers noticed, mean of {counted(len(scores), 'test')} (mcptest mutate)"
         )
-    title = f"How strongly: {value:,} of {counted(total, 'test')} check a value"
+    title = (
+        f"How strongly: {value:,} of {counted(total, 'test')} {'checks' if 1 in (value, total) else 'check'} a value"
+    )
     return _cell(title, tag("ul", *rows) if rows else None, measured)
 
 
 _DEMANDS: Mapping[Strength, str] = {
-    Strength.SHAPE: "check that values are there, or their type",
-    Strength.VALID: "check only that the call succeeds, or fails",
-    Strength.ANSWERED: "check only that an answer comes",
+    Strength.SHAPE: "that values are there, or their type",
+    Strength.VALID: "only that the call succeeds, or fails",
+    Strength.ANSWERED: "only that an answer comes",
 }
 
 
