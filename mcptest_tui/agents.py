@@ -49,7 +49,7 @@ class Agents:
         self._host.run_worker(self._read, group="agents.read", exclusive=True, exit_on_error=False)
 
     def read_older(self) -> None:
-        """Read older sessions of agents."""
+        """Read four times as many sessions of agents, back to older ones."""
         self._newest *= 4
         self.read()
 
@@ -62,7 +62,7 @@ class Agents:
         return [path for path in paths if path not in folders]
 
     def seen(self) -> None:
-        """The list is on the screen: nothing in it is unseen."""
+        """Note that the person has seen the list, so that nothing counts as unseen."""
         self.view.unseen = 0
 
     async def _read(self) -> None:

@@ -135,7 +135,7 @@ class Workbench(BaseApp, inherit_bindings=False):
     # Starting
 
     def on_mount(self) -> None:
-        """Draw first; everything else comes after."""
+        """Start the timers and listeners; suites are read after the first paint."""
         self.bridge.use(self.set_interval(FLUSH_SECONDS, self.bridge.flush_in_turn))
         self._status_display.start_timer()
         self.leaving.listen()
@@ -178,7 +178,7 @@ class Workbench(BaseApp, inherit_bindings=False):
         self.runs.saved(paths, documents)
 
     def documents_read(self) -> None:
-        """The store has other documents than before."""
+        """Update the screens and the runs after suites were read."""
         if self.is_ending:
             return
         for screen in self.work_screens():
@@ -191,7 +191,7 @@ class Workbench(BaseApp, inherit_bindings=False):
         self.refresh_status()
 
     def watch_app_focus(self, focused: bool) -> None:
-        """Back from another window, where suites may have been made."""
+        """Search for new suites when the terminal window gets the focus again."""
         if focused:
             self.run_worker(self.suites.search_again, group="look", exclusive=True, exit_on_error=False)  # type: ignore[arg-type]
 
@@ -201,7 +201,7 @@ class Workbench(BaseApp, inherit_bindings=False):
         return [*edited, *self.themes.watched(), str(keymap_file()), self.reviews.folder, *self.agents.folders]
 
     def refresh_status(self) -> None:
-        """Show the state of the app around the screen."""
+        """Draw the status bar, the badges and the terminal's title again."""
         self.messages.remove_if_over()
         self._status_display.refresh()
 

@@ -48,14 +48,14 @@ class Commands:
 
 
 class Windows(Commands):
-    """Lists, questions and texts over whichever screen is shown."""
+    """The actions that open a list, a question or a text over the current screen."""
 
     def __init__(self, app: BaseApp, command_log: CommandLog) -> None:
         super().__init__(app)
         self._command_log = command_log
 
     def action_palette(self) -> None:
-        """Every action by its name."""
+        """Show the palette, which lists every action by its name."""
         from mcptest_tui.screens.palette import HINT, Palette
         from mcptest_tui.screens.picker import Picker
 
@@ -63,7 +63,7 @@ class Windows(Commands):
         self._app.push_screen(Picker("Palette", palette.source, placeholder=HINT), self._then(palette.do))
 
     def action_help(self) -> None:
-        """The keys of the focused pane; Enter does one."""
+        """Show the keys of the focused pane; Enter runs the selected one."""
         from mcptest_tui.screens.help_panel import ABOUT, about, choices_of, rows_of
         from mcptest_tui.screens.picker import Picker
         from mcptest_tui.screens.value import ValueWindow
@@ -90,13 +90,13 @@ class Windows(Commands):
         self._app.push_screen(picker, self._then(do))
 
     def action_processes(self) -> None:
-        """What runs because of us, in a window."""
+        """Show the window of the processes that the workbench started."""
         from mcptest_tui.screens.processes import ProcessesWindow
 
         self._app.push_screen(ProcessesWindow(self._app))
 
     def action_commands(self) -> None:
-        """What was done here, as commands; Enter copies one."""
+        """Show past runs and calls as `mcptest` commands; Enter copies one."""
         from mcptest_tui.screens.picker import Choice, Picker
 
         done = self._command_log.newest_first()
@@ -113,7 +113,7 @@ class Windows(Commands):
         self._app.push_screen(picker, self._then(copied))
 
     def action_about(self) -> None:
-        """Versions, terminal, files; and what a key is called."""
+        """Show the versions, the terminal and the files that are used."""
         from mcptest_tui.screens.about import About, facts
 
         told = facts(self._app)
@@ -121,7 +121,7 @@ class Windows(Commands):
         self._app.push_screen(About(told), lambda answer: self._app.copy(text, "this for an issue") if answer else None)
 
     def action_open_file(self) -> None:
-        """A suite by its path."""
+        """Prompt for the path of a suite, and open it in the editor."""
         from mcptest_tui.widgets.modals import TextPrompt
 
         def check(typed: str) -> str | None:
@@ -141,7 +141,7 @@ class Windows(Commands):
         )
 
     def action_jump(self) -> None:
-        """A letter on every place."""
+        """Show a letter at every place on the screen; typing it goes there."""
         from mcptest_tui.widgets.jump import JumpOverlay, targets_of
 
         targets = list(targets_of(self._app.screen))
@@ -166,7 +166,7 @@ class Preferences(Commands):
         self.keymap_problems: tuple[str, ...] = ()
 
     def use_keymap(self) -> None:
-        """Read a person's keys, and say what could not be taken."""
+        """Apply the person's keymap, and show what in it is wrong."""
         keymap = load_keymap()
         self._app.set_keymap(keymap.keys)
         OWN_KEYS.clear()
@@ -180,7 +180,7 @@ class Preferences(Commands):
         self.keymap_problems = keymap.problems
 
     def action_settings(self) -> None:
-        """What can be changed, and what this runs on."""
+        """Show the settings and the files that they are read from."""
         from mcptest_tui.screens.picker import Picker
         from mcptest_tui.screens.settings import settings_of
 
@@ -205,7 +205,7 @@ class Preferences(Commands):
             self._windows.action_about()
 
     def action_watch(self) -> None:
-        """Switch the watch mode: off, affected, all."""
+        """Switch the watch mode to the next of off, affected and all."""
         self._app.watch_mode = WATCH[(WATCH.index(self._app.watch_mode) + 1) % len(WATCH)]
         self._app.messages.show(
             {"off": "a save runs nothing", "affected": "a save runs what it affects", "all": "a save runs all"}[
@@ -276,7 +276,7 @@ class Preferences(Commands):
             self._app.messages.show(f"{key_shown(key)} is {name} now, in {path.name}")
 
     def action_edit_config(self) -> None:
-        """The settings file likewise; it is taken at the next start."""
+        """Open the settings file in the editor; it is read at the next start."""
         self._app.go("edit", path=str(config_file()))
 
     def _write_entry(

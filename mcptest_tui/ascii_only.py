@@ -33,8 +33,8 @@ _TABLE = {ord(sign): ascii_sign for signs, ascii_sign in SIGNS.items() for sign 
 
 
 class AsciiOnly(LineFilter):
-    """One sign for one, so that nothing moves."""
+    """Replaces each drawn sign by one ASCII character, so that nothing moves."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
-        """The same line with ASCII characters only."""
+        """Return the line with ASCII characters in place of drawn signs."""
         return [Segment(text.translate(_TABLE), style, control) for text, style, control in segments]

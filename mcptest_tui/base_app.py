@@ -97,11 +97,11 @@ class BaseApp(Sturdy, App[int]):
         """The modes that Escape leads back to."""
 
     async def on_event(self, event: events.Event) -> None:
-        """As the base class; keys and pasted text are queued."""
+        """Handle an event as Textual does, except that keys and pasted text are queued."""
         await self.key_queue.handle(event)
 
     async def on_key_done(self, event: KeyDone) -> None:
-        """A mark behind a key has come all the way."""
+        """Pass the mark behind a key to the queue, which then sends the next key."""
         await self.key_queue.key_done(event)
 
     # The screens
@@ -123,11 +123,11 @@ class BaseApp(Sturdy, App[int]):
                     yield screen
 
     def editors(self) -> list[Editor]:
-        """What edits files, on the screens that exist."""
+        """Return the editors of the screens that exist."""
         return [screen.editor for screen in self.work_screens() if screen.editor is not None]
 
     def editor_of(self, path: str) -> Editor | None:
-        """What has unsaved text of a file."""
+        """Return the editor that has unsaved text of a file, if any."""
         return next((editor for editor in self.editors() if editor.unsaved_text(path) is not None), None)
 
     async def open_document(self, path: str) -> None:
@@ -322,7 +322,7 @@ class BaseApp(Sturdy, App[int]):
             super().update_styles(node, animate=animate)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our tokens, for themes that lack them."""
+        """Return the theme variables of the workbench, for themes that lack them."""
         return token_defaults(self.current_theme)
 
     def _refresh_truecolor_filter(self, theme: TerminalTheme) -> None:
@@ -344,7 +344,7 @@ class BaseApp(Sturdy, App[int]):
         self.stylesheet.set_variables(self.get_css_variables())
 
     def repaint_theme(self) -> None:
-        """The file of the theme that is on has changed."""
+        """Draw everything again after the file of the active theme has changed."""
         self._invalidate_css()
         self._watch_theme(self.theme)
 

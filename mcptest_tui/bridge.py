@@ -24,7 +24,7 @@ MOST_SKIPPED = 2
 
 
 class Bridge:
-    """Collects events; `flush` applies all that wait."""
+    """Collects events of the engine and applies them in batches."""
 
     def __init__(self, apply: Callable[[list[WorkbenchEvent]], None], is_key_due: Callable[[], bool]) -> None:
         """`is_key_due()` is true while a change by a key is not drawn yet."""
@@ -35,18 +35,18 @@ class Bridge:
         self.seen = 0
 
     def use(self, timer: Timer) -> None:
-        """The timer that calls `flush_in_turn`; it is paused until an event comes."""
+        """Set the timer that calls `flush_in_turn`; it is paused until an event comes."""
         self._timer = timer
         timer.pause()
 
     def take(self, event: WorkbenchEvent) -> None:
-        """One event from the engine."""
+        """Collect one event from the engine, and resume the timer."""
         self._waiting.append(event)
         if len(self._waiting) == 1 and self._timer is not None:
             self._timer.resume()
 
     def close(self) -> None:
-        """Apply nothing more: the screens are about to go."""
+        """Apply no more events, because the screens are about to be removed."""
         self._apply = lambda _: None
 
     def flush_in_turn(self) -> None:
@@ -60,7 +60,7 @@ class Bridge:
             self.flush()
 
     def flush(self) -> None:
-        """Apply what has come since the last time."""
+        """Apply the events that were collected since the last call."""
         events, self._waiting = self._waiting, []
         self.seen += len(events)
         self._skips_left = MOST_SKIPPED + (len(events) > MANY)

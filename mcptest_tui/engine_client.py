@@ -78,7 +78,7 @@ class EngineClient:
 
     @property
     def pid(self) -> int | None:
-        """The child's, None while there is none."""
+        """The pid of the engine process, None while there is none."""
         return None if self._child is None else self._child.pid
 
     async def start(self, cwd: str) -> None:

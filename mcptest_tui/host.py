@@ -54,7 +54,7 @@ class Host(Protocol):
 
     @property
     def current_mode(self) -> str:
-        """The mode that is shown; "" for one without modes."""
+        """The name of the mode that is shown; "" for a host without modes."""
 
     def run_worker(self, work: Any, *, group: str, exclusive: bool = False, exit_on_error: bool) -> object:
         """Start a coroutine, or a function that returns one; with `exclusive` the one before of its group is cancelled."""
@@ -66,7 +66,7 @@ class Host(Protocol):
         """Files and folders to watch beside those of the suites."""
 
     def documents_read(self) -> None:
-        """Show that the store has other documents than before."""
+        """Called when other documents are in the store, to show them."""
 
     def documents_changed(self, paths: list[str]) -> None:
         """Read again what is made of these files, and run what the watch mode says."""

@@ -34,7 +34,7 @@ cast("dict[str, object]", ANSI_SEQUENCES_KEYS).update({f"\x1b{digit}": IGNORE_SE
 
 
 class KeyDone(Message):
-    """The mark behind a key."""
+    """Posted behind a key, to learn when that has been handled."""
 
     def __init__(self, target: Widget, left: int) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class KeyQueue:
 
     @property
     def is_typing(self) -> bool:
-        """Whether keys wait, or one is on its way."""
+        """Whether keys wait, or one is being handled."""
         return bool(self._waiting) or self._mark is not None
 
     async def handle(self, event: events.Event) -> None:
@@ -78,7 +78,7 @@ class KeyQueue:
                 self._start_watchdog()
 
     async def key_done(self, event: KeyDone) -> None:
-        """A mark has come all the way to the app."""
+        """Send the mark once more, or after its last round the next key."""
         event.stop()
         if event is not self._mark:
             return

@@ -47,7 +47,7 @@ def _binding(action: Action) -> Binding:
 
 
 class Keymap(NamedTuple):
-    """What to give to `App.set_keymap`, and what was wrong with the rest."""
+    """The keymap for `App.set_keymap`, and what was wrong with the rest of its file."""
 
     keys: dict[str, str]
     wrong: tuple[Wrong, ...] = ()
@@ -59,7 +59,7 @@ class Keymap(NamedTuple):
 
 
 def keymap_file() -> Path:
-    """Where a person's keys stand."""
+    """Return the path of the person's keymap."""
     return config_dir() / "keymap.yml"
 
 
@@ -132,7 +132,7 @@ def checked(wanted: Mapping[str, object]) -> Keymap:
 
 
 def normal(key: str) -> str:
-    """A key as Textual names it: `?` as `question_mark`, `^p` as `ctrl+p`."""
+    """Return a key as Textual names it: `?` as `question_mark`, `^p` as `ctrl+p`."""
     from textual.keys import _character_to_key
 
     if len(key) == 2 and key.startswith("^"):

@@ -26,7 +26,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Leaving:
-    """How the workbench ends."""
+    """Ends the workbench in order, also on signals and when the terminal is closed."""
 
     def __init__(self, app: BaseApp, restore_title: Callable[[], None]) -> None:
         self._app, self._restore_title = app, restore_title
@@ -125,7 +125,7 @@ class Leaving:
 
 
 def _nowhere(data: str) -> None:
-    """Where output goes once there is no terminal."""
+    """Drop the output, because there is no terminal any more."""
 
 
 def when_hung_up(*gone: Callable[[], object], fd: int = 0) -> None:

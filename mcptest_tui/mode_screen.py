@@ -56,7 +56,7 @@ class SparingCompositor(Compositor):
 
 
 class Editor(Protocol):
-    """Texts of files that may not be saved yet."""
+    """The editor, as far as other screens use it: texts that may not be saved yet."""
 
     def unsaved_names(self) -> list[str]:
         """The names of files with text that would be lost by quitting."""
@@ -71,10 +71,10 @@ class Editor(Protocol):
         """Write all of it, up to the first file that was not written, which was said or asked; False then."""
 
     def flush_drafts(self) -> None:
-        """Write drafts of all unsaved text: the workbench ends."""
+        """Write drafts of all unsaved text, before the workbench ends."""
 
     def open_paths(self) -> Iterable[str]:
-        """The files that are open."""
+        """The paths of the files that are open."""
 
 
 class ModeScreen(Sturdy, Screen[None]):
@@ -135,13 +135,13 @@ class ModeScreen(Sturdy, Screen[None]):
         """The store has documents that were read, or read again; called on every screen that exists."""
 
     def caught_up(self) -> None:
-        """Shown again: draw what happened meanwhile."""
+        """Called when the screen is shown again, to draw what happened meanwhile."""
 
     def files_changed(self, paths: list[str]) -> None:
         """Files changed on the disk, or may have; called on every screen, after their documents were read again."""
 
     def engine_changed(self, state: str, message: str) -> None:
-        """The child is "ready", or "lost"; called on every screen that exists."""
+        """Called on every screen when the engine process is "ready", "lost" or "gone"."""
 
     def remember(self) -> dict[str, Any]:
         """What the session stores of this screen: plain JSON, no text from servers."""
@@ -151,11 +151,11 @@ class ModeScreen(Sturdy, Screen[None]):
         """Take up what `remember` gave in an earlier session; called once, after mounting. May be of any shape."""
 
     def status_text(self) -> Content:
-        """What this screen has to say in the status bar."""
+        """Return the text of this screen for the status bar."""
         return Content("")
 
     def back(self) -> bool:
-        """One level back inside this screen (close a popup, clear a filter); False when there was nothing."""
+        """Go one level back inside this screen; return False when there is none."""
         return False
 
     def idle_text(self, action: str) -> str:  # noqa: ARG002 - of the modes that need it
@@ -167,7 +167,7 @@ class ModeScreen(Sturdy, Screen[None]):
         return {}
 
     def badges(self) -> dict[str, str]:
-        """Counts that want action, by mode, for the mode bar: {"edit": "✗2"}."""
+        """Return counts that need action, by mode, for the mode bar: {"edit": "✗2"}."""
         return {}
 
     def tools(self) -> Iterable[tuple[str, str, Item]]:
@@ -179,11 +179,11 @@ class ModeScreen(Sturdy, Screen[None]):
         return ()
 
     def tests_wait(self) -> None:
-        """Some tests wait for a person, or no longer do; called on every screen that exists."""
+        """Called on every screen when tests begin or stop waiting for a person."""
 
     def remember_all(self) -> dict[str, Any]:
-        """What the session keeps of this screen: `remember`, and what the frame has to add."""
+        """Return what the session stores of this screen and of its frame."""
         return self.remember()
 
     def show_status(self, status: Status, badges: dict[str, str], title: str) -> None:
-        """New contents for the bars of the frame."""
+        """Show new contents in the bars of the frame."""

@@ -88,7 +88,7 @@ def _has_folder() -> bool:
 
 
 def _obstacle() -> str | None:
-    """Why no workbench can be drawn here, or None."""
+    """Return why no workbench can be drawn here, None when it can."""
     if os.environ.get("TERM", "") in ("dumb", ""):
         return "the workbench needs a full-screen terminal; TERM is " + (os.environ.get("TERM") or "not set")
     for stream, name in ((sys.stdin, "stdin"), (sys.stdout, "stdout")):

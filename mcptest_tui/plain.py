@@ -125,12 +125,12 @@ class Printer:
         return f"\x1b[{COLOURS[ink]}m{text}\x1b[0m" if self._color and ink in COLOURS else text
 
     def row(self, row: TestRow) -> str:
-        """A test: its number, its verdict, its name."""
+        """Return one line for a test: its number, its verdict, its name."""
         word = self._painted(WORDS.get(row.shown, row.shown), row.shown)
         return f"{self._store.order.index(row.id) + 1} {word}: {one_line(row.name, LONGEST)}"
 
     def near(self, path: str) -> str:
-        """A path as it is from here."""
+        """Return a path relative to the workspace, on one line."""
         return one_line(self._workspace.relative(Path(path)), LONGEST)
 
 
@@ -166,7 +166,7 @@ class PlainWorkbench:
         task.add_done_callback(self._worked)
 
     def work_screens(self) -> tuple[()]:
-        """None: `--plain` has no screens."""
+        """Return nothing: `--plain` has no screens."""
         return ()
 
     def watched_files(self) -> list[str]:
@@ -187,7 +187,7 @@ class PlainWorkbench:
         self.run_worker(self._changed(paths))
 
     def refresh_status(self) -> None:
-        """Say that more is proposed than before."""
+        """Print a message when there are more proposals than before."""
         found = len(self.reviews.state.items)
         if found > self._proposals:
             self.out.put(f"{counted(found, 'proposal')} to decide; the command review shows them")

@@ -31,7 +31,7 @@ WITHIN_SECONDS = 5.0
 
 
 class Sturdy(MessagePump):
-    """A node whose handlers may raise without taking the app along."""
+    """A widget or screen whose handlers may raise without ending the app."""
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show a worker's failure, which reaches only the node that started the worker."""
@@ -48,7 +48,7 @@ class Sturdy(MessagePump):
 
 
 class Problems:
-    """What went wrong, and what the person did before."""
+    """Records errors of the workbench and the actions before them, for a report."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -63,7 +63,7 @@ class Problems:
         self.actions.append(action)
 
     def note(self, error: BaseException) -> bool:
-        """Count an error; False when there are too many to go on."""
+        """Count an error; return False when there are too many to continue."""
         now = self._clock()
         self.too_many = len(self._times) == MOST and now - self._times[0] < WITHIN_SECONDS
         self._times.append(now)
@@ -90,7 +90,7 @@ class Problems:
 
 
 def versions() -> str:
-    """Python, Textual, the system and the terminal, in one line."""
+    """Return the versions of Python and Textual, the system and the terminal on one line."""
     import os
     from importlib.metadata import version
 
@@ -99,6 +99,6 @@ def versions() -> str:
 
 
 def title_of(error: object) -> str:
-    """One line with the error's type and message."""
+    """Return the error's type and the first line of its message."""
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

@@ -89,7 +89,7 @@ class Runs:
         return keys
 
     def documents_read(self) -> None:
-        """Start the runs that a key requested before all suites were found."""
+        """Start the runs that were requested before all suites were found."""
         if self._asked_early is None:
             return
         asked, documents = self._asked_early, self._host.store.documents
@@ -131,7 +131,7 @@ class Runs:
         self._host.refresh_status()
 
     def saved(self, paths: list[str], documents: list[Document]) -> None:
-        """After a save: run what the watch mode says."""
+        """Run what the watch mode selects after files were saved."""
         paths = [path for path in paths if not self._is_output(path)]
         if self._host.watch_mode == "off" or not documents or not paths:
             return
@@ -202,7 +202,7 @@ class Runs:
                 self._host.messages.show(event["message"], "warning")
 
     def due(self, paths: list[str], documents: list[Document]) -> list[str]:
-        """The tests to run after a save."""
+        """Return the ids of the tests to run after a save."""
         store = self._host.store
         if self._host.watch_mode == "all":
             touched = {document.path for document in documents if document.sound}

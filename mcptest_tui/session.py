@@ -49,7 +49,7 @@ class Saved(NamedTuple):
 
 
 class SessionFile:
-    """Reads once, writes when something is different from what was written last."""
+    """The file of the session; it is written only when something has changed."""
 
     def __init__(self, root: Path) -> None:
         self.path = cache_dir(root) / "session.json"
@@ -78,7 +78,7 @@ class SessionFile:
         return None if text == self._written else text
 
     def save(self, text: str) -> None:
-        """Write it, whole or not at all. Raises: OSError."""
+        """Write the file atomically. Raises: OSError."""
         from mcptest_engine.workspace.atomic import write_atomic
         from mcptest_engine.workspace.workspace import Workspace
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Startup:
-    """The steps, in their order."""
+    """The steps of the start that follow the first paint."""
 
     def __init__(self, app: BaseApp, themes: ThemeBook) -> None:
         self._app, self._themes = app, themes
@@ -32,7 +32,7 @@ class Startup:
             app.messages.notify("\n".join(first), severity="warning", hint=hint)
 
     async def open_suites(self) -> None:
-        """Read the suites that can be named without a search."""
+        """Read the suites whose paths are known without a search."""
         app = self._app
         await app.suites.open_near()
         if app.current_mode == "tests" and not app.store.documents and app.suites.has_none():

@@ -29,7 +29,7 @@ class StatusDisplay:
         self._timer: Timer | None = None
 
     def start_timer(self) -> None:
-        """Start what shows, for as long as a run takes, how far it is."""
+        """Create the timer that shows the progress of a run."""
         self._timer = self._app.set_interval(TICK_SECONDS, self._show_run, pause=True)
 
     def refresh(self) -> None:
@@ -45,7 +45,7 @@ class StatusDisplay:
             screen.show_status(_status_of(app, screen), self._badges(), app.suites.title())
 
     def restore_title(self) -> None:
-        """Give the terminal its title from before back."""
+        """Restore the title that the terminal had before the workbench started."""
         self._title.give_back(self._app.write_to_terminal)
 
     def _show_run(self) -> None:
@@ -57,7 +57,7 @@ class StatusDisplay:
             self._title.show(self._app.store.counts, self._app.store.progress, self._app.write_to_terminal)
 
     def _badges(self) -> dict[str, str]:
-        """Counts that need action, of all modes."""
+        """Return the counts that need action, of all modes."""
         found = {**self._app.reviews.badge, **self._app.agents.badge}
         for screen in self._app.work_screens():
             found.update(screen.badges())

@@ -46,7 +46,7 @@ class DocumentCache:
         self._written = ""
 
     def load(self) -> dict[str, Document]:
-        """The cached documents, by path."""
+        """Return the cached documents by path, {} when the cache is unusable."""
         try:
             text = read_file(self.path, largest=MOST_CACHE_BYTES).decode()
             value = json.loads(text)
@@ -59,7 +59,7 @@ class DocumentCache:
         return found
 
     def save(self, documents: Iterable[Document]) -> None:
-        """Store them if they differ from those in the file. Raises: OSError."""
+        """Write the documents if they differ from the cached ones. Raises: OSError."""
         text = json.dumps({"version": __version__, "documents": [document.to_json() for document in documents]})
         if text != self._written and len(text) <= MOST_CACHE_BYTES:
             from mcptest_engine.workspace.atomic import write_atomic
@@ -88,11 +88,11 @@ class Suites:
 
     @property
     def nothing(self) -> str:
-        """The text of an empty screen without suites."""
+        """The title of a screen that is empty because there are no suites."""
         return "No suite is open" if self.searched else "Looking for suites"
 
     def near(self) -> list[str]:
-        """The suites that can be named without a search."""
+        """Return the paths of suites that are known without a search."""
         found = []
         for path in self.paths:
             if os.path.isfile(path):  # noqa: PTH113 - before the first paint every import counts, and so does every call
@@ -114,7 +114,7 @@ class Suites:
         await self.read(self.near())
 
     async def open(self, path: str) -> None:
-        """Read a suite that a person opened."""
+        """Read a suite that the person opened, and list it as open."""
         if path not in self.by_hand and not path.startswith(str(PACKAGE.parent)):  # not the example of ours
             self.by_hand.append(path)
         await self.read([path])
@@ -238,14 +238,14 @@ class Suites:
         return path in self._host.store.documents and state is not None and self._states.get(path) == state
 
     def title(self) -> str:
-        """What is open, for the mode bar: `weather.yml`, `weather.yml +2`."""
+        """Return the open suites for the mode bar: `weather.yml`, `weather.yml +2`."""
         names = [path.rpartition("/")[2] for path in self._host.store.documents]
         if not names:
             return ""
         return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
 
     def watch(self) -> None:
-        """Tell the engine which files to look at."""
+        """Send the engine the list of files to watch."""
         files: dict[str, None] = {}
         for document in self._host.store.documents.values():
             files.update(dict.fromkeys(watched_by(document)))

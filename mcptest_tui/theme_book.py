@@ -37,11 +37,11 @@ class ThemeBook:
         self._show_complaints()
 
     def own(self) -> list[str]:
-        """Our themes and the person's, before Textual's."""
+        """Return the names of mcptest's themes and of the person's."""
         return [name for name in self._files if name in self._app.available_themes]
 
     def watched(self) -> list[str]:
-        """Files that are read again when they change."""
+        """Return the person's theme files, which are read again when they change."""
         return [str(path) for path in self._files.values() if path.parent == user_themes_dir()]
 
     def changed(self, paths: list[str]) -> None:

@@ -17,7 +17,7 @@ NO_PROGRESS = "\x1b]9;4;0;0\x07"
 
 
 def title_text(counts: Mapping[str, int], *, running: bool) -> str:
-    """`✗2 ✓38 mcptest`; `● ` before it during a run."""
+    """Return the terminal's title: `✗2 ✓38 mcptest`, with `● ` before it during a run."""
     parts = [f"{mark(status)}{counts[status]}" for status in ("fail", "pass") if counts.get(status)]
     return " ".join([*([mark("running")] if running else []), *parts, "mcptest"])
 
@@ -36,7 +36,7 @@ def takes_progress(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 class Title:
-    """Writes what is different; `write` is the driver's."""
+    """The title and the progress of the terminal, written only when they change."""
 
     def __init__(self, *, progress: bool | None = None) -> None:
         self._shown = ""
@@ -44,7 +44,7 @@ class Title:
         self._progress = ""
 
     def show(self, counts: Mapping[str, int], progress: Progress, write: Callable[[str], None]) -> None:
-        """Set both; the first time the terminal puts its old title aside."""
+        """Show title and progress; the first time the terminal stores its old title."""
         text = title_text(counts, running=progress.busy)
         if text != self._shown:
             write(f"{'' if self._shown else KEEP}\x1b]2;{text}\x07")
@@ -53,7 +53,7 @@ class Title:
             self._show_progress(counts, progress, write)
 
     def give_back(self, write: Callable[[str], None]) -> None:
-        """The title from before, and no progress."""
+        """Restore the terminal's old title, and remove the progress."""
         if self._shown:
             write(GIVE_BACK + (NO_PROGRESS if self._progress else ""))
             self._shown = self._progress = ""

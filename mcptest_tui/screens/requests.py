@@ -111,7 +111,7 @@ class Requests(Controller):
     # Is it there, and what does it log
 
     def action_ping(self) -> None:
-        """Whether it answers, and how fast."""
+        """Send the server a ping, and show how long its answer took."""
         server = self._able("")
         if server is not None:
             in_background(self.screen, partial(self._ping, server), "servers.ping")
@@ -123,7 +123,7 @@ class Requests(Controller):
             self.workbench.messages.show(f"{server.name} answered the ping in {took}")
 
     def action_log_level(self) -> None:
-        """From which level on it sends log messages; they stand in the traffic."""
+        """Choose the level from which on the server sends log messages."""
         from mcptest_tui.screens.picker import Choice, Picker
 
         server = self._able("logging")
@@ -151,7 +151,7 @@ class Requests(Controller):
     # Resources that are watched
 
     def action_subscribe(self) -> None:
-        """Be told when a resource is updated, or no longer."""
+        """Subscribe to updates of the resource, or end the subscription."""
         item = self._browser.catalog_list.item()
         if item is None or item.kind != "resources":
             tab = key_of("servers.tab.next")
@@ -173,7 +173,7 @@ class Requests(Controller):
         self.workbench.messages.show(f"{'subscribed to' if on else 'no longer subscribed to'} {one_line(uri, 80)}")
 
     def take_news(self, events: list[WorkbenchEvent]) -> None:
-        """Other lists, and updated resources."""
+        """Handle notifications of servers: changed lists and updated resources."""
         for event in events:
             if event["event"] != "server.news":
                 continue
@@ -193,7 +193,7 @@ class Requests(Controller):
     # What an argument could be
 
     def action_complete(self) -> None:
-        """Ask the server what could stand in the field."""
+        """Request completions for the field with the focus from the server."""
         call = self._calls.call
         found = call.form.named(self._calls.pane.form.at) if call is not None else None
         asked = completion_of(call.form, found) if call is not None and found is not None else None

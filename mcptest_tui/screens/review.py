@@ -143,7 +143,7 @@ class ReviewScreen(WorkScreen):
             self.workbench.messages.show(f"nothing is proposed for {one_line(test, 60)}")
 
     def back(self) -> bool:
-        """Leave the fragment editor, or else the details."""
+        """Close the fragment editor, or else the written changes, or else the details."""
         if self.editing.back():
             self.show_all()
             return True
@@ -216,7 +216,7 @@ class ReviewScreen(WorkScreen):
             self.proposal.show()
 
     def on_lines_chosen(self, event: Lines.Chosen) -> None:
-        """Open the test of the proposal, on Enter or a double click."""
+        """Show the result of the proposal's test, or open its suite without one."""
         event.stop()
         self.proposal.action_open()
 
@@ -308,7 +308,7 @@ class ProposalPane(Controller):
         self.show(keep=True)
 
     def action_open(self) -> None:
-        """Show the result of the test; of one that has none, open the suite."""
+        """Show the result of the proposal's test, or open its suite without one."""
         item, rows = self._state.current, self.workbench.store.rows.values()
         tests = [row.id for row in rows if item is not None and item.is_about(row.path, row.name)]
         if tests:

@@ -37,7 +37,7 @@ class Running(Controller):
         return self.workbench.store.has_any("fail") if action == "failed" else super().check_action(action, parameters)
 
     def action_this(self) -> None:
-        """Run the marked tests, or else the test or group under the cursor."""
+        """Run the marked tests, or else the test, group or suite under the cursor."""
         store = self.workbench.store
         if self._tests.marked:
             self._run(None, [test for test in store.order if test in self._tests.marked])

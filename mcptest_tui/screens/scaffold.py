@@ -132,7 +132,7 @@ class ScaffoldList(Lines):
             self.post_message(self.Chosen(self))
 
     def action_all(self) -> None:
-        """Tick all tools that are harmless, or remove the ticks of all."""
+        """Tick all tools but destructive ones; if they are ticked, untick all."""
         self.state.toggle_all()
         self.refresh()
         self.post_message(self.Chosen(self))

@@ -37,7 +37,7 @@ TICK_SECONDS = 0.5
 
 
 class ServersScreen(WorkScreen):
-    """Three panes; at narrow sizes one of them."""
+    """The screen of servers: three panes, or one of them on narrow terminals."""
 
     MODE = "servers"
     CSS_PATH = "servers.tcss"
@@ -72,7 +72,7 @@ class ServersScreen(WorkScreen):
             yield self.calls.pane
 
     def on_mount(self) -> None:
-        """What there is already; the machine is searched by the engine."""
+        """Show the servers of the suites; the engine searches the machine for others."""
         self._tick = self.set_interval(TICK_SECONDS, self._ticked, pause=True)
         show_titles(self.query_one("#servers-pane"), Content("Servers"))
         self.browser.go_to("servers")
@@ -80,14 +80,14 @@ class ServersScreen(WorkScreen):
         in_background(self, self.connections.find, "servers.find")
 
     def tools(self) -> Iterable[tuple[str, str, Item]]:
-        """Those of every connected server."""
+        """Return (suite, server, tool) for every tool of every connected server."""
         for key, catalog in self.browser.catalogs.items():
             server = self.browser.servers.by_key.get(key)
             if server is not None and server.connected:
                 yield from ((server.path, server.name, item) for item in catalog.items["tools"])
 
     def connected_catalogs(self) -> Iterable[tuple[str, str, dict[str, Any]]]:
-        """As the engine gave them."""
+        """Return (suite, server, catalog) for every connected server, as the engine sent it."""
         for server in self.browser.servers.by_key.values():
             if server.catalog is not None and server.state == "ready":
                 yield server.path, server.name, server.catalog
@@ -95,7 +95,7 @@ class ServersScreen(WorkScreen):
     # What comes from the app
 
     def engine_events(self, events: list[WorkbenchEvent]) -> None:
-        """States of servers, and what they have to say unasked."""
+        """Update the servers' states, and handle their notifications."""
         browser = self.browser
         self.requests.take_news(events)
         moved = browser.servers.apply(events, time.monotonic())
@@ -115,12 +115,12 @@ class ServersScreen(WorkScreen):
         self.connections.announce_ended(changed)
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
-        """Every session is gone with the engine that had it."""
+        """Show all servers as disconnected when the engine process has ended."""
         if state in ("lost", "gone"):
             self.browser.engine_lost()
 
     def documents_read(self) -> None:
-        """Other servers in the suites."""
+        """Update the list to the servers that the suites declare now."""
         self.browser.servers.put_suites(self.workbench.store.documents.values())
         self.browser.servers.put_processes(self.workbench.processes)
         self.browser.show_all()
@@ -184,7 +184,7 @@ class ServersScreen(WorkScreen):
         return {"lists": ""} if self.browser.catalog_list.has_focus else {}
 
     def remember(self) -> dict[str, Any]:
-        """What was typed, and the selection; nothing that a server said."""
+        """Return what the session stores: typed values and the selection, no server's data."""
         return self.browser.remember()
 
     def restore(self, memory: dict[str, Any]) -> None:
@@ -192,7 +192,7 @@ class ServersScreen(WorkScreen):
         self.browser.restore(memory)
 
     def _wake(self) -> None:
-        """Something that changes with the time is shown."""
+        """Start the timer while something is shown that changes with time."""
         if self._tick is not None and (self.browser.server_list.busy or self.calls.waiting):
             self._tick.resume()
 

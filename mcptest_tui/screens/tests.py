@@ -58,7 +58,7 @@ class TestsScreen(WorkScreen):
         self._missed = False
 
     def compose_body(self) -> Iterable[Widget]:
-        """The filter, the list and the detail."""
+        """Lay out the filter bar, the list of tests and the detail."""
         with Horizontal(id="tests"):
             with Vertical(id="list-pane", classes="pane"):
                 yield self.listing.filter_bar
@@ -67,14 +67,14 @@ class TestsScreen(WorkScreen):
             yield self.detail
 
     def on_mount(self) -> None:
-        """Show what is known already."""
+        """Show the suites that are already read, and focus the list."""
         self.documents_read()
         self.test_list.focus()
 
     # What comes from the app
 
     def engine_events(self, events: list[WorkbenchEvent]) -> None:
-        """Runs and servers, and the first failure when that ends a run."""
+        """Warn when a run checked nothing, and stop it at its first failure if wanted."""
         summary = self.workbench.store.run_view.summary
         if summary is not None and summary.unchecked and any(event["event"] == "run.finished" for event in events):
             self.workbench.messages.show(summary.unchecked, "warning")
@@ -82,7 +82,7 @@ class TestsScreen(WorkScreen):
         self.running.bail_out(events)
 
     def events_applied(self, delta: Delta) -> None:
-        """Results: count, stay in place, follow."""
+        """Show the new results in the list and the detail."""
         self._missed = False
         self.listing.apply(delta)
         busy = self.workbench.store.progress.busy
@@ -106,18 +106,18 @@ class TestsScreen(WorkScreen):
             self.documents_read()
 
     def documents_read(self) -> None:
-        """Other tests, or the same in other places."""
+        """Update the list and the detail after suites were read again."""
         self.feed.answers.read_again()
         self.listing.read_documents()
         self.refresh_bindings()
         self._settle()
 
     def tests_wait(self) -> None:
-        """Mark them in the list."""
+        """Draw the list again, with the tests that wait marked."""
         self.test_list.refresh()
 
     def engine_changed(self, state: str, message: str) -> None:  # noqa: ARG002
-        """Another engine: what could not be read can be asked for again."""
+        """Forget stored answers; a new engine may have those that could not be read."""
         self.feed.answers.forget()
         self.listing.rebuild()
         if state == "ready":
@@ -183,11 +183,11 @@ class TestsScreen(WorkScreen):
         return first
 
     def back(self) -> bool:
-        """Out of the search, out of the detail, marks away, filter away."""
+        """Close the search, else the detail, else remove the marks, else the filter."""
         return self.detail_pane.back() or self.listing.back()
 
     def status_text(self) -> Content:
-        """What runs, and what is set otherwise than usual."""
+        """Return the running test, the marks and the unusual settings for the status bar."""
         parts = []
         running = self.workbench.store.running
         silent = self.workbench.store.progress.silent
@@ -205,7 +205,7 @@ class TestsScreen(WorkScreen):
         return Content.styled("  ".join(parts), "$accent") if parts else Content("")
 
     def remember(self) -> dict[str, Any]:
-        """Selection, filter, folding, and tab."""
+        """Return what the session stores: selection, filter, folding and tab."""
         return {
             **self.rows.remember(),
             "current": self.test_list.current,

@@ -48,18 +48,18 @@ class CallPane(Sturdy, Vertical):
 
     @dataclass
     class Sent(Message):
-        """Make the call."""
+        """Posted when the person sends the call."""
 
         pane: CallPane
 
     @dataclass
     class ViewSwitched(Message):
-        """JSON instead of fields, or fields again."""
+        """Posted to switch between fields and JSON text."""
 
         pane: CallPane
 
     def compose(self) -> ComposeResult:
-        """Form, help, the line about the answer, the answer."""
+        """Lay out the form, its help, a line about the answer, and the answer."""
         yield SchemaForm()
         yield Static("", id="call-help")
         yield Static("", id="call-line")
@@ -76,13 +76,13 @@ class CallPane(Sturdy, Vertical):
         return self.query_one(JsonTree)
 
     def help(self, text: str, *, problem: bool = False) -> None:
-        """One line below the fields."""
+        """Show one line of help, or a problem, below the fields."""
         width = max(self.size.width - 4, 20)
         style = "$text-warning" if problem else "$foreground 65%"
         self.query_one("#call-help", Static).update(shown(one_line(text, 2 * width), style=style))
 
     def line(self, pieces: Sequence[tuple[str, str]], problem: str = "") -> None:
-        """What came of the call, and what is wrong with the answer; () takes line and answer away."""
+        """Show the call's result and a problem of the answer; () hides line and answer."""
         self.set_class(not pieces, "-unsent")
         parts = [Content.styled(text, INKS.get(ink, ink)) for text, ink in pieces]
         told = [
@@ -107,7 +107,7 @@ class CallPane(Sturdy, Vertical):
             self.form.post_message(SchemaForm.Reshaped(self.form, ""))
 
     def action_add_item(self) -> None:
-        """One item more in the list with the focus."""
+        """Add an item to the list with the focus."""
         self.form.add_item()
 
     def action_remove_item(self) -> None:
@@ -119,7 +119,7 @@ class CallPane(Sturdy, Vertical):
         return character is not None and character.isalnum() and self.form.has_focus_within
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Items are added and removed where the focus is in a list."""
+        """Enable adding and removing items only where the focus is in a list."""
         if action in ("add_item", "remove_item"):
             form = self.form.form
             field = form.named(self.form.at) if form is not None else None
@@ -127,9 +127,9 @@ class CallPane(Sturdy, Vertical):
         return super().check_action(action, parameters)
 
     def action_go_on(self) -> None:
-        """Enter goes to the next field, whatever kind of field it is."""
+        """Move the focus to the next field on Enter, whatever kind of field it is."""
         self.form.step(1)
 
     def action_field(self, step: int) -> None:
-        """The next field, or the one before."""
+        """Move the focus to the next field, or the previous one."""
         self.form.step(step)

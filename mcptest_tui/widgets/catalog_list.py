@@ -31,13 +31,13 @@ BADGES_FROM = 64
 
 
 class KindTabs(Widget):
-    """The four lists, each with its count; a click shows one."""
+    """The tabs of the four lists, each with its count; a click shows one."""
 
     DEFAULT_CSS = "KindTabs { height: 1; }"
 
     @dataclass
     class Clicked(Message):
-        """A tab was clicked, or jumped to."""
+        """Posted when a tab was clicked or reached by the jump overlay."""
 
         kind: str
 
@@ -47,7 +47,7 @@ class KindTabs(Widget):
         self.counts: dict[str, int] = {}
 
     def show(self, current: str, counts: dict[str, int]) -> None:
-        """Another tab, or other counts."""
+        """Mark another tab as current, and show other counts."""
         if (current, counts) != (self.current, self.counts):
             self.current, self.counts = current, counts
             self.refresh()
@@ -63,7 +63,7 @@ class KindTabs(Widget):
         return Content(" ") + Content("  ").join(parts)
 
     def on_click(self, event: events.Click) -> None:
-        """The one under the pointer."""
+        """Post `Clicked` for the tab under the pointer."""
         for kind, x, text in self._placed():
             if x <= event.x < x + len(text):
                 self.post_message(self.Clicked(kind))
@@ -118,7 +118,7 @@ class CatalogList(Lines):
 
     @dataclass
     class Left(Message):
-        """Back to the servers."""
+        """Posted when the person goes back to the servers."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -132,19 +132,19 @@ class CatalogList(Lines):
         self.show_row(self.cursor)
 
     def item(self) -> Item | None:
-        """The one under the cursor."""
+        """Return the entry under the cursor, None where the list is empty."""
         shown = self.catalog.shown
         return shown[self.cursor] if self.cursor < len(shown) else None
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows; the text of an empty list is one."""
         return len(self.catalog.shown) or bool(self.nothing)
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
 
     def action_choose(self) -> None:
-        """Enter, where there is something."""
+        """Choose the entry under the cursor, if there is one."""
         if self.item() is not None:
             super().action_choose()
 

@@ -36,7 +36,7 @@ class Choice(Widget, can_focus=True):
 
     @dataclass
     class Changed(Message):
-        """Another value."""
+        """Posted when another value was chosen."""
 
         choice: Choice
         value: str
@@ -47,7 +47,7 @@ class Choice(Widget, can_focus=True):
 
     @dataclass
     class ListRequested(Message):
-        """The options do not fit: show them in a list."""
+        """Posted when the options do not fit and are to be shown in a list."""
 
         choice: Choice
 
@@ -59,7 +59,7 @@ class Choice(Widget, can_focus=True):
         self._empty = empty or NOTHING
 
     def put(self, value: str) -> None:
-        """Choose an option by its value."""
+        """Choose an option by its value, and post `Changed`."""
         if value != self.value:
             self.value = value
             self.refresh()
@@ -67,7 +67,7 @@ class Choice(Widget, can_focus=True):
 
     @property
     def _all(self) -> list[str]:
-        """What there is to step through: nothing too where nothing is allowed."""
+        """The values to step through, with "" where none of them may be chosen."""
         odd = [self.value] if self.value and self.value not in self.options else []
         return [*([] if self._required and self.value else [""]), *self.options, *odd]
 
@@ -86,7 +86,7 @@ class Choice(Widget, can_focus=True):
         )
 
     def action_step(self, step: int) -> None:
-        """The next value; the list where they are many."""
+        """Choose the next value, or request a list when there are many."""
         if not self._placed() and step > 0 and len(self.options) > 4:
             self.post_message(self.ListRequested(self))
             return
@@ -99,7 +99,7 @@ class Choice(Widget, can_focus=True):
         self.put("")
 
     def on_key(self, event: events.Key) -> None:
-        """The first value that begins with a letter."""
+        """Choose the next value that begins with the typed letter."""
         letter = (event.character or "").casefold()
         if not letter.isalnum() or event.key in ("l", "h"):
             return
@@ -111,7 +111,7 @@ class Choice(Widget, can_focus=True):
             event.prevent_default()
 
     def on_click(self, event: events.Click) -> None:
-        """The value under the pointer."""
+        """Choose the value under the pointer."""
         placed = self._placed()
         if not placed:
             self.post_message(self.ListRequested(self))
@@ -120,7 +120,7 @@ class Choice(Widget, can_focus=True):
                 self.put(value)
 
     def _placed(self) -> list[tuple[str, int, str]]:
-        """(value, column, text) of every value, [] where they do not fit."""
+        """Return (value, column, text) of every value, [] where they do not fit."""
         placed, x = [], 0
         for value in self._all:
             on = value == self.value

@@ -43,7 +43,7 @@ class Popup(Widget):
     can_focus = False
 
     class Chosen(Message):
-        """Clicked."""
+        """Posted when an item was clicked; `at` is its index."""
 
         def __init__(self, at: int) -> None:
             super().__init__()
@@ -56,7 +56,7 @@ class Popup(Widget):
         self._top = 0
 
     def show(self, items: Sequence[Item], at: int, cursor: Offset, room: tuple[int, int]) -> None:
-        """These items, with `at` marked (-1 for none), below a place of the room, or above it."""
+        """Show `items` below the cursor, or above it; item `at` is marked, -1 for none."""
         self.items, self.at = items, at
         rows = min(len(items), ROWS)
         self._top = min(max(self._top, at - rows + 1, 0), max(at, 0)) if self.display else max(at - rows + 1, 0)
@@ -70,7 +70,7 @@ class Popup(Widget):
         self._top = 0
 
     def render(self) -> Content:
-        """The rows, and the help of the marked one."""
+        """Draw the visible items, and the help of the marked one."""
         width = self.size.width
         rows = []
         for at, item in list(enumerate(self.items))[self._top : self._top + ROWS]:
@@ -86,7 +86,7 @@ class Popup(Widget):
         return Content("\n").join(rows)
 
     def on_click(self, event: events.Click) -> None:
-        """Take what is under the pointer."""
+        """Post `Chosen` for the item under the pointer."""
         if event.y < min(len(self.items), ROWS):
             self.post_message(self.Chosen(self._top + event.y))
 
@@ -98,7 +98,7 @@ class Popup(Widget):
 
 
 class HelpCard(Widget):
-    """What a word means, over the text or in a pane of its own."""
+    """Explains a key of the suite, over the text or in a pane of its own."""
 
     DEFAULT_CSS = """
     HelpCard { height: auto; width: 1fr; color: $foreground; }
@@ -118,14 +118,14 @@ class HelpCard(Widget):
             self.refresh(layout=True)
 
     def show_at(self, key_help: Help, cursor: Offset, room: tuple[int, int]) -> None:
-        """Show it over the text, below a place or above it."""
+        """Show the help over the text, below the cursor or above it."""
         self.show(key_help)
         width = min(WIDEST, room[0])
         height = min(len(self._text().wrap(max(width - 2, 1))), room[1])
         _show_beside(self, cursor, (width, height), room)
 
     def render(self) -> Content:
-        """Title, what it takes, sentences, examples."""
+        """Draw the title, the accepted values, the description and the examples."""
         return self._text()
 
     def _text(self) -> Content:
@@ -177,11 +177,11 @@ class Completing:
 
     @property
     def is_open(self) -> bool:
-        """Whether something lies over the text."""
+        """Whether the popup or the help card is shown over the text."""
         return bool(self._popup.display or self._card.display)
 
     def key(self, key: str) -> bool:
-        """A key was pressed while it is open."""
+        """Handle a key while the popup or the help card is open; return True when it was used."""
         if self._card.display:
             self._card.display = False
             if key == "escape":
@@ -205,13 +205,13 @@ class Completing:
         return False
 
     def typed(self, character: str) -> None:
-        """The text has changed at the cursor."""
+        """Update the popup after the text has changed at the cursor."""
         if character in ("", "\n") and not self.is_open:
             return
         self.look(explicit=False)
 
     def look(self, *, explicit: bool) -> bool:
-        """Open, or stay open, with what fits now; False when nothing does."""
+        """Show the completions that fit at the cursor; return False when there are none."""
         area = self._area
         if area is None or area.read_only:
             return False
@@ -251,12 +251,12 @@ class Completing:
         return False
 
     def moved(self) -> None:
-        """The cursor may be elsewhere."""
+        """Close the popup if the cursor is no longer where it was opened."""
         if self._popup.display and (self._area is None or self._area.cursor_location != self._place):
             self.close()
 
     def take(self, at: int) -> None:
-        """Put an item in the place of the word."""
+        """Replace the word at the cursor by item `at` of the popup."""
         area, found = self._area, self._found
         if area is None or found is None or not 0 <= at < len(self._popup.items):
             return
@@ -275,7 +275,7 @@ class Completing:
             self.look(explicit=False)
 
     def explain(self, told: Help) -> None:
-        """Show the card at the cursor."""
+        """Show the help `told` in a card at the cursor."""
         self.close()
         if self._area is not None:
             self._card.show_at(told, *self._room(self._area.cursor_location[1]))

@@ -70,7 +70,7 @@ class TabLine(Widget):
 
     @dataclass
     class Clicked(Message):
-        """A tab was clicked, or jumped to."""
+        """Posted when a tab was clicked or reached by the jump overlay."""
 
         tab: str
 
@@ -81,7 +81,7 @@ class TabLine(Widget):
         self.offered = OF_CALLS
 
     def show(self, current: str, offered: frozenset[str]) -> None:
-        """Another tab, or others to choose from."""
+        """Mark another tab as current, and show other tabs to choose from."""
         if (current, offered) != (self.current, self.offered):
             self.current, self.offered = current, offered
             self.refresh()
@@ -94,7 +94,7 @@ class TabLine(Widget):
         return Content(" ") + Content("  ").join(parts)
 
     def on_click(self, event: events.Click) -> None:
-        """The one under the pointer."""
+        """Post `Clicked` for the tab under the pointer."""
         for name, x, text in self._placed():
             if x <= event.x < x + len(text):
                 self.post_message(self.Clicked(name))
@@ -133,13 +133,13 @@ class Detail(Sturdy, Vertical):
 
     @dataclass
     class TabShown(Message):
-        """Another tab is shown."""
+        """Posted when another tab is shown."""
 
         tab: str
 
     @dataclass
     class Searched(Message):
-        """Something is searched for in the tree that is shown; `done` when the line was left with Enter."""
+        """Posted for each search in the shown tree; `done` when Enter ended it."""
 
         text: str
         done: bool
@@ -153,14 +153,14 @@ class Detail(Sturdy, Vertical):
         self._head = ("", "")
 
     def compose(self) -> ComposeResult:
-        """The tabs, and the page that is shown first."""
+        """Lay out the tabs and the page that is shown first."""
         yield TabLine()
         yield TextView(id="detail-page", classes="-shown")
 
     # What is shown
 
     def head(self, title: str, subtitle: str = "") -> None:
-        """The frame's words, which may be anybody's."""
+        """Show title and subtitle, which may be untrusted text, in the frame."""
         self._head = title, subtitle
         room = max((self.size.width or self.app.size.width) - 8, 10)
         if self.screen.has_class("-narrow") or self.screen.has_class("-short"):  # the frame has no lower edge there
@@ -171,11 +171,11 @@ class Detail(Sturdy, Vertical):
             show_titles(self, shown(one_line(title, room)), shown(one_line(subtitle, room)))
 
     def on_resize(self) -> None:
-        """The frame's words are cut to its width."""
+        """Draw the title and the subtitle again, cut to the new width."""
         self.head(*self._head)
 
     def use_tabs(self, tabs: bool) -> None:
-        """A test with its tabs, or a page without."""
+        """Show the tabs of a test, or a page without tabs."""
         if tabs != (not self._paged):
             self._paged = not tabs
             self.set_class(tabs, "-tabs")
@@ -202,33 +202,33 @@ class Detail(Sturdy, Vertical):
             self.post_message(self.TabShown(tab))
 
     def step_tab(self, step: int) -> None:
-        """The next tab, or the one before."""
+        """Show the next tab, or the previous one."""
         if not self._paged:
             names = [name for name in NAMES if name in self.offered]
             self.use_tab(names[(names.index(self.tab) + step) % len(names)])
 
     @property
     def page(self) -> TextView:
-        """What is shown of something that is no test."""
+        """The view of whatever is not a test, such as a suite."""
         return self.query_one("#detail-page", TextView)
 
     @property
     def json_tree(self) -> JsonTree | None:
-        """The tree that is shown, if one is."""
+        """The tree that is shown now; None on other tabs."""
         return self.json(self.shown) if self.shown in ("request", "response") else None
 
     @property
     def shown(self) -> str:
-        """The tab that is shown, or "page"."""
+        """The name of the tab that is shown; "page" without tabs."""
         return "page" if self._paged else self.tab
 
     @property
     def view(self) -> Lines:
-        """The view that is shown."""
+        """The view of the tab or page that is shown."""
         return self.of(self.shown)
 
     def of(self, tab: str) -> Lines:
-        """The view of a tab."""
+        """Return the view of a tab, created when it is first needed."""
         for view in self.query(f"#detail-{tab}"):
             return view  # type: ignore[return-value]
         made = _make_view(tab)
@@ -236,11 +236,11 @@ class Detail(Sturdy, Vertical):
         return made
 
     def text(self, tab: str) -> TextView:
-        """The view of a tab that is text."""
+        """Return the view of a tab that shows text."""
         return self.of(tab)  # type: ignore[return-value]
 
     def json(self, tab: str) -> JsonTree:
-        """The view of a tab that is a tree."""
+        """Return the view of a tab that shows a tree."""
         return self.of(tab)  # type: ignore[return-value]
 
     @property
@@ -255,7 +255,7 @@ class Detail(Sturdy, Vertical):
 
     @property
     def diff(self) -> DiffView:
-        """The view of the difference."""
+        """The view of the difference between expected and actual value."""
         return self.of("diff")  # type: ignore[return-value]
 
     def _switch(self) -> None:
@@ -274,7 +274,7 @@ class Detail(Sturdy, Vertical):
     # Searching
 
     def open_search(self) -> None:
-        """The line to type in."""
+        """Show the search line, empty and focused."""
         from mcptest_tui.widgets.line import Line
 
         self.add_class("-searching")
@@ -287,7 +287,7 @@ class Detail(Sturdy, Vertical):
         line.focus()
 
     def close_search(self) -> bool:
-        """Away with it; false when it was not there."""
+        """Hide the search line; return False when it was not shown."""
         if not self.has_class("-searching"):
             return False
         self.remove_class("-searching")
@@ -300,7 +300,7 @@ class Detail(Sturdy, Vertical):
             self.post_message(self.Searched(event.value, False))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter goes back to the tree."""
+        """Search for the text on Enter, and go back to the tree."""
         event.stop()
         self.post_message(self.Searched(event.value, True))
         self.close_search()

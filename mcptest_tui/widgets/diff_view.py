@@ -59,7 +59,7 @@ class DiffView(Lines):
         self._laid_out: tuple[int, bool, bool, bool] | None = None
 
     def show(self, rows: Sequence[DiffRow], nothing: str = "", *, keep: bool = False) -> None:
-        """Other rows, or what to say when there are none."""
+        """Show other rows, or a text when there are none."""
         self.rows, self._nothing = rows, nothing
         self._laid_out = None
         self.changed(top=None if keep else 0)
@@ -76,7 +76,7 @@ class DiffView(Lines):
         return self._lines[at]
 
     def action_sides(self) -> None:
-        """Switch between side by side and one below the other."""
+        """Switch between a side-by-side and a unified difference."""
         self.sides = not self.sides
         self.changed(top=0)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Tab(NamedTuple):
-    """One file."""
+    """One open file, as the line of tabs shows it."""
 
     path: str
     title: str
@@ -34,7 +34,7 @@ class FileTabs(Widget):
     """
 
     class Chosen(Message):
-        """Clicked."""
+        """Posted when the tab of a file was clicked."""
 
         def __init__(self, path: str) -> None:
             super().__init__()
@@ -46,17 +46,17 @@ class FileTabs(Widget):
         self._current = ""
 
     def show(self, tabs: Sequence[Tab], current: str) -> None:
-        """These files, with one of them edited."""
+        """Show these files as tabs, with the edited one marked."""
         if (tabs, current) != (self._tabs, self._current):
             self._tabs, self._current = tabs, current
             self.refresh()
 
     def render(self) -> Content:
-        """As many as fit, the one that is edited among them."""
+        """Draw the tabs that fit, always with that of the edited file."""
         return Content("").join([part for _, part in self._fitted()])
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the file under the pointer."""
+        """Post `Chosen` for the file under the pointer."""
         x = 0
         for tab, part in self._fitted():
             if x <= event.x < x + part.cell_length and tab is not None:

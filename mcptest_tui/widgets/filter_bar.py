@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class FilterInput(Line):
-    """The line itself."""
+    """The line in which the filter is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("filter")
 
     @dataclass
     class Complete(Message):
-        """A completion is wanted: to take the one that is chosen (0), or to choose another."""
+        """Posted to insert the selected completion (0), or to select another."""
 
         steps: int
 
@@ -61,12 +61,12 @@ class FilterBar(Sturdy, Vertical):
 
     @dataclass
     class Changed(Message):
-        """Another filter."""
+        """Posted when the text of the filter has changed."""
 
         text: str
 
     class Applied(Message):
-        """Back to the list."""
+        """Posted when the person goes back to the list."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class FilterBar(Sturdy, Vertical):
         self._quiet = ""
 
     def compose(self) -> ComposeResult:
-        """The line, and the words."""
+        """Lay out the line to type in and the completions below it."""
         yield FilterInput(enter="to the list", escape="clear", placeholder="text  is:failed  tag:  server:  slow:>500")
         yield Static("", id="filter-words")
 
@@ -86,7 +86,7 @@ class FilterBar(Sturdy, Vertical):
         return self.query_one(FilterInput).value
 
     def open(self, known: Known) -> None:
-        """Show it and type in it."""
+        """Show the bar, and move the focus to its line."""
         self._known = known
         self.add_class("-on")
         field = self.query_one(FilterInput)
@@ -95,7 +95,7 @@ class FilterBar(Sturdy, Vertical):
         self._offer()
 
     def put(self, text: str) -> None:
-        """Set the text without a message to the screen."""
+        """Set the text without posting `Changed`."""
         field = self.query_one(FilterInput)
         if field.value != text:
             self._quiet = text
@@ -103,7 +103,7 @@ class FilterBar(Sturdy, Vertical):
         self.set_class(bool(text) or field.has_focus, "-on")
 
     def say(self, problem: str) -> None:
-        """What is wrong with the filter, in place of words that fit; "" for nothing."""
+        """Show a problem of the filter instead of completions; "" for none."""
         if problem != self._problem:
             self._problem = problem
             self._draw()
@@ -122,21 +122,21 @@ class FilterBar(Sturdy, Vertical):
         self.post_message(self.Applied())
 
     def on_resize(self) -> None:
-        """As many words as there is room for."""
+        """Draw as many completions as fit the new width."""
         self._draw()
 
     def on_descendant_focus(self) -> None:
-        """The words for what stands there, which may have been put there meanwhile."""
+        """Show the completions for the text, which may have been set without typing."""
         self._offer()
 
     def on_descendant_blur(self) -> None:
-        """No words while nobody types; no line when nothing stands in it."""
+        """Hide the completions, and the line too when it is empty."""
         self.remove_class("-asked")
         self.set_class(bool(self.text), "-on")
         self._draw()
 
     def on_filter_input_complete(self, event: FilterInput.Complete) -> None:
-        """Take the chosen word, or choose another."""
+        """Insert the selected completion, or select another."""
         event.stop()
         if event.steps and self._words:
             self._chosen = (self._chosen + event.steps) % len(self._words)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FindBar(Horizontal):
-    """Enter goes to the next hit; in the second field it replaces."""
+    """The bar for finding and replacing; Enter finds the next match or replaces it."""
 
     HELP = """{line.take} and {find.next} go to the next hit, {find.previous} to the one before; {find.replace} opens a second
     field, where {line.take} replaces and {find.replace} replaces all; {find.pattern} finds a regular expression."""
@@ -42,7 +42,7 @@ class FindBar(Horizontal):
     """
 
     class Replaced(Message):
-        """All hits were replaced."""
+        """Posted when all matches were replaced; `count` is their number."""
 
         def __init__(self, count: int) -> None:
             super().__init__()
@@ -54,7 +54,7 @@ class FindBar(Horizontal):
         self._area: YamlArea | None = None
 
     def attach(self, area: YamlArea | None) -> None:
-        """Find in this text; without one there is nothing to find."""
+        """Set the editor to search in; with None the bar is hidden."""
         if area is self._area:
             return
         if self._area is not None:
@@ -66,7 +66,7 @@ class FindBar(Horizontal):
             self._find(area)
 
     def compose(self) -> ComposeResult:
-        """Two fields and the count."""
+        """Lay out the field to find, the field to replace with, and the count."""
         yield Static(Content(" find "))
         yield Line(enter="next", id="find-what", select_on_focus=True)
         yield Static(Content(" by "), classes="find-by")
@@ -80,11 +80,11 @@ class FindBar(Horizontal):
 
     @property
     def by(self) -> str:
-        """The text to replace it with."""
+        """The text in the second field, which replaces a match."""
         return self.query_one("#find-with", Input).value
 
     def open(self, *, replacing: bool) -> None:
-        """Show it, with what is selected in the text."""
+        """Show the bar, with the selected text of the editor as the text to find."""
         area = self._area
         if area is None:
             return
@@ -120,13 +120,13 @@ class FindBar(Horizontal):
             self._go(self._area, self._find(self._area), min(self._area.selection))
 
     def action_step(self, step: int) -> None:
-        """To the next hit, or the one before."""
+        """Select the next match, or the previous one."""
         if self._area is not None:
             start, end = sorted(self._area.selection)
             self._go(self._area, self._find(self._area), end if step > 0 else start, back=step < 0)
 
     def action_replace_all(self) -> None:
-        """Replace every hit; the second field first, if it is not there yet."""
+        """Replace every match; the first time, only show the second field."""
         if not self.has_class("-replacing"):
             self.add_class("-replacing")
             self.query_one("#find-with", Input).focus()
@@ -146,19 +146,19 @@ class FindBar(Horizontal):
         self.post_message(self.Replaced(len(hits)))
 
     def action_pattern(self) -> None:
-        """A regular expression, or plain text."""
+        """Switch between regular expressions and plain text."""
         self.as_pattern = not self.as_pattern
         self._go_to_nearest()
 
     def action_leave(self) -> None:
-        """Close, and back to the text."""
+        """Hide the bar, and go back to the text."""
         self.display = False
         if self._area is not None:
             self._area.mark(hits={})
             self._area.focus()
 
     def _replace_one(self) -> None:
-        """Replace the hit that is selected, and go to the next."""
+        """Replace the selected match, and select the next."""
         area = self._area
         hits = self._find(area) if area is not None and not area.read_only else []
         if area is None or not hits:
@@ -182,7 +182,7 @@ class FindBar(Horizontal):
             return None
 
     def _find(self, area: YamlArea) -> list[Hit]:
-        """Mark all hits, and say how many there are."""
+        """Return all matches, mark them, and show how many there are."""
         hits, wrong = find_all(area.lines, self.text_to_find, as_pattern=self.as_pattern)
         marked: dict[int, list[tuple[int, int]]] = {}
         for hit in hits:

@@ -23,7 +23,7 @@ HELP = "windows.help"
 
 
 class Hint(NamedTuple):
-    """One action in the footer, or several of one group."""
+    """One action in the footer, or several actions of one group."""
 
     keys: tuple[str, ...]
     title: str
@@ -38,12 +38,12 @@ class Hint(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Cells of ` key title `."""
+        """The number of cells that ` key title ` takes."""
         return len(self.shown) + len(self.title) + 3
 
 
 def fitted(hints: Iterable[Hint], width: int) -> list[Hint]:
-    """The first hints that fit beside the help's; never part of one."""
+    """Return the first hints that fit beside that of the help, none of them cut."""
     hints = list(hints)
     more = [hint for hint in hints if hint.action == HELP]
     room = width - sum(hint.width for hint in more)
@@ -95,7 +95,7 @@ def hints_of(screen: Screen[Any]) -> list[Hint]:
 
 
 class FittedFooter(Widget):
-    """Follows the focus by itself, through the screen's signal."""
+    """The footer with the keys of the focused widget; keys that do not fit are left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class FittedFooter(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The row; empty under a dialog, which has keys of its own."""
+        """Draw the keys; nothing under a dialog, which shows keys of its own."""
         if self.app.screen is not self.screen:
             return Content("")
         if self._is_stale and self.screen.is_current:
@@ -126,7 +126,7 @@ class FittedFooter(Widget):
         return Content("").join(parts)
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what stands under the pointer."""
+        """Run the action of the key under the pointer."""
         x = 0
         for hint in fitted(self._hints, self.size.width):
             if x <= event.x < x + hint.width and len(hint.keys) < 3:

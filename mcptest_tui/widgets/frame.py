@@ -20,7 +20,7 @@ SHORT = 30
 
 
 def size_classes(size: Size) -> dict[str, bool]:
-    """Which layout classes hold at a size."""
+    """Return the layout classes of a terminal size, and whether each is set."""
     width, height = size
     return {
         "-narrow": width < 100,
@@ -48,7 +48,7 @@ def show_titles(pane: Widget, title: Content | None = None, subtitle: Content | 
 
 
 class Empty(Widget):
-    """A title, lines, and hints as (key, what it does); nothing in it is markup."""
+    """Shown where there is nothing to list: a title, lines, and hints as (key, what it does)."""
 
     can_focus = True
 
@@ -69,7 +69,7 @@ class Empty(Widget):
         self.refresh(layout=True)
 
     def render(self) -> Content:
-        """The sentence, then the keys."""
+        """Draw the title, the lines, and the hints with their keys."""
         rows = [shown(self._title, style="bold"), Content("")]
         rows += [shown(line, style="$muted") for line in self._lines]
         if self._hints:
@@ -86,6 +86,6 @@ class NoRoom(Widget):
     """One line that asks for more room; shown by the class `-no-room` of its screen."""
 
     def render(self) -> Content:
-        """As much of it as fits."""
+        """Draw the least and the current size, cut to the width."""
         width, height = self.app.size
         return Content(f"needs 40x10, is {width}x{height}"[: max(width, 1)])

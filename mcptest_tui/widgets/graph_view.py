@@ -84,7 +84,7 @@ transform, and its calls."""
         self._nothing = ""
 
     def show(self, nodes: Sequence[GraphNode], nothing: str = "", *, keep: bool = False) -> None:
-        """Other nodes, or what to say where there are none."""
+        """Show other nodes, or a text when there are none."""
         if nodes == self.nodes and nothing == self._nothing and keep:
             return
         drawn = [(node.id, node.needs) for node in self.nodes]

@@ -103,13 +103,13 @@ class JsonTree(Lines):
             self.screen.refresh_bindings()  # the footer has keys for a value only where there is one
 
     def show_nothing(self, text: str) -> None:
-        """There is no value, and why."""
+        """Show `text`, which says why there is no value."""
         self.nodes, self._text, self._nothing = None, None, text
         self._hits.clear()
         self._refolded(0, top=0)
 
     def show_text(self, text: str) -> None:
-        """The value as the text that the screen has got for it."""
+        """Show the value as text that the screen has fetched for it."""
         self._text = _lines_of(text)
         self._refolded(0, top=0)
 
@@ -128,23 +128,23 @@ class JsonTree(Lines):
 
     @property
     def target(self) -> str:
-        """What an assertion would call the cursor's node; "" where there is none."""
+        """The assertion path of the node under the cursor; "" where there is none."""
         return (
             self.nodes.target(self._row_index(self.cursor)) if self.nodes is not None and self.row is not None else ""
         )
 
     @property
     def searching(self) -> str:
-        """What is searched for, and how much of it there is: `"rain" 2 of 7`; "" without a search."""
+        """The search and its count, as `"rain" 2 of 7`; empty without a search."""
         return self._hits.described(self.path)
 
     def value(self) -> Any:
-        """The value under the cursor, as far as it is here."""
+        """Return the value under the cursor, as far as it is loaded."""
         row = self.row
         return None if row is None else row.value
 
     def is_whole(self) -> bool:
-        """Whether all of the value under the cursor is here."""
+        """Whether the value under the cursor is loaded completely."""
         row = self.row
         return (
             row is not None
@@ -154,7 +154,7 @@ class JsonTree(Lines):
         )
 
     def extend(self, path: Path, more: object) -> None:
-        """Further entries of a container."""
+        """Add further entries to the container at `path`."""
         if self.nodes is not None:
             self.nodes.extend(path, more)
             self._refolded(self.cursor)
@@ -243,7 +243,7 @@ class JsonTree(Lines):
         return self._parts
 
     def _continued(self, row: JsonRow, width: int) -> list[str]:
-        """What of a text does not fit on its first line."""
+        """Return the lines of a wrapped text after its first line."""
         if row.length > SHOWN_TEXT:
             return []
         key = "" if row.key is None else one_line(str(row.key), max(min(width // 2, 60), 4))
@@ -259,7 +259,7 @@ class JsonTree(Lines):
     # Moving and folding
 
     def action_fold(self, closed: bool) -> None:
-        """Close the container (from inside: go out to it), or open it."""
+        """Fold the container, or from inside go to it; or unfold it."""
         row = self.row
         if row is None or self.nodes is None:
             return
@@ -281,7 +281,7 @@ class JsonTree(Lines):
             self._refolded(self._row_at(path[:1] if closed else path))
 
     def action_choose(self) -> None:
-        """Fold, get what was left out, or show the whole text."""
+        """Fold or unfold, load what was left out, or show the whole text."""
         row = self.row
         if row is None or self.nodes is None:
             return
@@ -294,7 +294,7 @@ class JsonTree(Lines):
             self.action_peek()
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
-        """A click on the mark folds, two anywhere."""
+        """Fold or unfold, on a click on the mark or a double click."""
         row = self.row
         if row is None:
             return
@@ -303,7 +303,7 @@ class JsonTree(Lines):
             self.action_choose()
 
     def action_wrap(self) -> None:
-        """Long texts over several rows, or one."""
+        """Switch between wrapping and cutting long texts."""
         number = self._row_index(self.cursor) if self.row is not None else 0
         self._wrap = not self._wrap
         self._parts = None
@@ -323,23 +323,23 @@ class JsonTree(Lines):
     # Asking
 
     def action_peek(self) -> None:
-        """The whole value in a window."""
+        """Show the complete value in a window."""
         self._post_action("value")
 
     def action_copy_value(self) -> None:
-        """The whole value on the clipboard."""
+        """Copy the complete value to the clipboard."""
         self._post_action("copy")
 
     def action_copy_target(self) -> None:
-        """Copy the path of the row."""
+        """Copy the assertion path of the row under the cursor."""
         self._post_action("target")
 
     def action_add_assertion(self) -> None:
-        """Add an assertion for the row."""
+        """Add an assertion for the row under the cursor to the test."""
         self._post_action("assert")
 
     def action_search(self) -> None:
-        """Search; the screen prompts for the words."""
+        """Start a search; the screen prompts for the text."""
         self.post_message(self.NodeAction(self, "search", ()))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
@@ -378,14 +378,14 @@ class JsonTree(Lines):
                 self._go(0)
 
     def reached(self, path: Path) -> None:
-        """Show a hit that was requested."""
+        """Move the cursor to a search hit that had to be loaded first."""
         at = self._hits.index(path)
         if at is not None:
             self._refolded(self.cursor)
             self._go(at, ask=False)
 
     def action_hit(self, step: int) -> None:
-        """The next hit, from the other end after the last."""
+        """Move the cursor to the next search hit; it wraps around."""
         if self._hits.paths and self.nodes is not None:
             self._go(self._hits.next_to(self.path or (), step))
 

@@ -20,7 +20,7 @@ LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
 class Target(NamedTuple):
-    """A place on the screen, and what going there means."""
+    """A place on the screen, and what happens when it is jumped to."""
 
     x: int
     y: int
@@ -29,7 +29,7 @@ class Target(NamedTuple):
 
 
 def labels(number: int) -> list[str]:
-    """So many labels, none the beginning of another."""
+    """Return `number` labels, none of which begins with another."""
     if number <= len(LETTERS):
         return list(LETTERS[:number])
     return ["".join(pair) for pair in product(LETTERS, LETTERS)][:number]
@@ -58,7 +58,7 @@ def targets_of(screen: Screen[object]) -> Iterator[Target]:
 
 
 class JumpOverlay(ModalScreen[Target]):
-    """Letters over the screen below."""
+    """Shows a letter at every target over the screen below."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class JumpOverlay(ModalScreen[Target]):
         self._typed = ""
 
     def compose(self) -> ComposeResult:
-        """One small label a target."""
+        """Lay out one small label for each target."""
         for label, target in self._targets.items():
             widget = Static(label, classes="jump-label", markup=False)
             widget.styles.offset = (target.x, target.y)

@@ -49,7 +49,7 @@ class Prompt(Line):
         self._entered, self._at, self._typed = [one for one in entered if one != value], -1, value
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is recalled where nothing was entered."""
+        """Disable recalling where nothing was entered before."""
         return bool(self._entered) if action == "recall" else super().check_action(action, parameters)
 
     def action_recall(self, step: int) -> None:
@@ -73,7 +73,7 @@ class FilterLine(Line):
 
     @dataclass
     class Filtered(Message):
-        """Another text; `done` says that Enter was pressed."""
+        """Posted when the text has changed; `done` when Enter was pressed."""
 
         line: FilterLine
         text: str
@@ -87,13 +87,13 @@ class FilterLine(Line):
         super().__init__(placeholder=placeholder, enter="to the list", escape="clear", id=id)
 
     def open(self) -> None:
-        """Show it and type in it."""
+        """Show the line, and move the focus to it."""
         self.add_class("-on")
         self.focus()
         self.cursor_position = len(self.value)
 
     def put(self, text: str) -> None:
-        """Hold a text, and be there only if there is one."""
+        """Set the text; show the line only if there is any."""
         self.set_class(bool(text), "-on")
         with self.prevent(Input.Changed):
             self.value = text

@@ -38,7 +38,7 @@ SEEN = 1.1
 
 
 class Lines(Sturdy, ScrollView, can_focus=True):
-    """Subclasses give `count` and `pieces`, and call `changed` when there are others."""
+    """A scrolling list of rows; subclasses give `count` and `pieces`, and call `changed`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("lines")
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--cursor", "lines--cursor-blurred", "lines--bar"}
@@ -55,13 +55,13 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
     @dataclass
     class CursorMoved(Message):
-        """The cursor is on another row."""
+        """Posted when the cursor has moved to another row."""
 
         lines: Lines
 
     @dataclass
     class Chosen(Message):
-        """Enter, or a double click, on a row; `row` is its `row_at`: by now there may be others in the list."""
+        """Posted on Enter or a double click on a row; `row` is its `row_at` of that moment."""
 
         lines: Lines
         row: object = None
@@ -76,21 +76,21 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     # What a subclass gives
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         raise NotImplementedError
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """Row `at`, in at most `width` cells; what is longer is cut."""
+        """Return the styled texts of row `at`; what exceeds `width` cells is cut."""
         raise NotImplementedError
 
     def row_at(self, at: int) -> object:  # noqa: ARG002
-        """What row `at` stands for: `Chosen` carries it."""
+        """Return what row `at` stands for, which `Chosen` carries."""
         return None
 
     # Drawing
 
     def changed(self, *, cursor: int | None = None, top: int | None = None) -> None:
-        """There are other rows: draw them, with the cursor and the first visible row where they are wanted."""
+        """Draw the rows again after they have changed, with cursor and first row where wanted."""
         count = self.count()
         size = Size(self.scrollable_content_region.width, count)
         self.cursor = min(max(self.cursor if cursor is None else cursor, 0), max(count - 1, 0))
@@ -147,7 +147,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         lines._dirty_lines -= moved.keys()
 
     def render_line(self, y: int) -> Strip:
-        """One row of the widget."""
+        """Draw the row at line `y` of the widget."""
         width, text_width = self.size.width, self.text_width
         at = y + self.scroll_offset.y
         if not 0 <= at < self.count():
@@ -177,7 +177,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         return max(self.scrollable_content_region.width - 1, 0)
 
     def _pieces(self, at: int, width: int) -> Sequence[Piece]:
-        """The row; one that cannot be drawn must not keep the panel that tells of it from being drawn above."""
+        """Return the row's texts; if drawing fails, report the error and draw a substitute."""
         try:
             return self.pieces(at, width)
         except Exception as error:  # noqa: BLE001 - a bug of ours
@@ -203,7 +203,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         return found
 
     def _mixed(self, base: Style, name: str, plain: bool) -> Style:
-        """An ink on the row's own background; those on plain rows are kept."""
+        """Return a style on the background of the row; those of plain rows are cached."""
         if not plain:
             return base + self.ink(name)
         found = self._mixes.get(name)
@@ -218,7 +218,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
         return found
 
     def notify_style_update(self) -> None:
-        """Another theme, or another state."""
+        """Drop the cached styles when the theme or a state has changed."""
         super().notify_style_update()
         self._inks.clear()
         self._mixes.clear()
@@ -232,7 +232,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     # The cursor
 
     def move_to(self, at: int, *, tell: bool = True, centre: bool = False) -> None:
-        """The cursor on row `at`, which is scrolled into view."""
+        """Move the cursor to row `at`, and scroll it into view."""
         count = self.count()
         if not count:
             return
@@ -245,11 +245,11 @@ class Lines(Sturdy, ScrollView, can_focus=True):
                 self.cursor_moved()
 
     def cursor_moved(self) -> None:
-        """Say so; a subclass may do more."""
+        """Post `CursorMoved`; a subclass may do more."""
         self.post_message(self.CursorMoved(self))
 
     def show_row(self, at: int, *, centre: bool = False) -> None:
-        """Scroll as little as needed to have a row in view."""
+        """Scroll as little as needed to show a row."""
         height, top = self.page, self.scroll_offset.y
         if top <= at < top + height:
             return
@@ -258,25 +258,25 @@ class Lines(Sturdy, ScrollView, can_focus=True):
 
     @property
     def page(self) -> int:
-        """How many rows are in view."""
+        """The number of rows in view."""
         return max(self.scrollable_content_region.height, 1)
 
     def _most(self) -> int:
         return max(self.count() - self.page, 0)
 
     def action_move(self, steps: int) -> None:
-        """So many rows down, or up."""
+        """Move the cursor by `steps` rows, or scroll where there is none."""
         if self.HAS_CURSOR:
             self.move_to(self.cursor + steps)
         else:
             self._scroll_by(steps)
 
     def action_page(self, pages: float) -> None:
-        """So many pages down, or up."""
+        """Move the cursor by `pages` pages, down or up."""
         self.action_move(int(self.page * pages) or (1 if pages > 0 else -1))
 
     def action_end(self, down: bool) -> None:
-        """The first row, or the last."""
+        """Move the cursor to the last row, or to the first."""
         self.action_move(self.count() * (1 if down else -1))
 
     def action_choose(self) -> None:
@@ -291,7 +291,7 @@ class Lines(Sturdy, ScrollView, can_focus=True):
     # The mouse, and sizes
 
     def on_click(self, event: events.Click) -> None:
-        """The row under the pointer; twice is Enter."""
+        """Move the cursor to the row under the pointer; a double click chooses it."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -301,34 +301,34 @@ class Lines(Sturdy, ScrollView, can_focus=True):
             self.clicked(at, offset.x, twice=event.chain == 2)
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:  # noqa: ARG002
-        """A row was clicked at column `x`."""
+        """Handle a click on row `at` at column `x`; a double click chooses it."""
         if twice:
             self.action_choose()
 
     def on_resize(self) -> None:
-        """The cursor stays in view."""
+        """Draw again for the new size, with the cursor in view."""
         self.changed()
         if self.HAS_CURSOR and self.count():
             self.show_row(self.cursor)
 
     def on_focus(self) -> None:
-        """The cursor is drawn in another way."""
+        """Draw the cursor in the style of a focused list."""
         self.refresh_line(self.cursor)
 
     def on_blur(self) -> None:
-        """The cursor is drawn in another way."""
+        """Draw the cursor in the style of a list without the focus."""
         self.refresh_line(self.cursor)
 
 
 def nearest(rows: Sequence[Row], at: int, is_wanted: Callable[[Row], bool]) -> int | None:
-    """The row that is wanted, of several the nearest to `at`: where the cursor goes when other rows come."""
+    """Return the index nearest to `at` whose row is wanted, None without one."""
     return min(
         (place for place, row in enumerate(rows) if is_wanted(row)), key=lambda place: abs(place - at), default=None
     )
 
 
 def shortened(text: str, room: int) -> str:
-    """A text that is wider than `room`, cut with "…"; spaces at its end are left off first."""
+    """Return the text cut to `room` cells with "…", without spaces at its end."""
     bare = text.rstrip()
     if cell_len(bare) <= room:
         return bare
@@ -337,7 +337,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _thumb(bar: ScrollBar, position: float) -> float:
-    """The cell where the thumb of a scroll bar begins, in eighths."""
+    """Return the cell where the thumb of a scroll bar begins, rounded to eighths."""
     rows, window, whole = bar.size.height, bar.window_size, bar.window_virtual_size
     if whole <= window:
         return 0

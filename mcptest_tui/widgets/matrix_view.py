@@ -62,7 +62,7 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
         self._left = 0
 
     def show(self, matrix: Matrix) -> None:
-        """Another matrix; the cursor stays on its test and its model."""
+        """Show another matrix; the cursor stays on its test and its model."""
         row, self.column = matrix.place_of(self.matrix, self.cursor, self.column)
         self.matrix = matrix
         self.changed(cursor=row)
@@ -76,11 +76,11 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
 
     @property
     def test(self) -> TestRow | None:
-        """The test that Enter goes to."""
+        """The test that Enter shows: the first of the cell under the cursor."""
         return self.cell.first if self.cell is not None else None
 
     def count(self) -> int:
-        """A row for each test, and one for the sums."""
+        """Return the number of rows: one for each test, and one for the sums."""
         return len(self.matrix.rows) + 1 if self.matrix.rows else 0
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:
@@ -98,7 +98,7 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
         return row
 
     def head(self, width: int) -> list[Piece]:
-        """The names of the models, and arrows where there are more."""
+        """Return the row of model names, with arrows where there are more."""
         names, cells = self.columns(width)
         shown = self._shown(width)
         more = len(self.matrix.models) - len(shown)
@@ -115,7 +115,7 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
         return row
 
     def columns(self, width: int) -> tuple[int, int]:
-        """The width of the names, and of a cell."""
+        """Return the width of the column of names and that of a cell."""
         longest = max((cell_len(one_line(row.name, MOST_NAME)) for row in self.matrix.rows), default=0) + 2
         names = min(max(min(longest, int(width * NAME_SHARE)), LEAST_NAME), MOST_NAME)
         room = max(width - names, LEAST_CELL)
@@ -158,7 +158,7 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
             self.cursor_moved()
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:
-        """The cell under the pointer."""
+        """Move the cursor to the model under the pointer."""
         width = self.text_width
         names, cells = self.columns(width)
         shown = self._shown(width)
@@ -179,6 +179,6 @@ of runs that passed, and the cost. {matrix.choose} goes to the test."""
 
 
 def _fitted(text: str, width: int) -> str:
-    """A text in exactly so many cells."""
+    """Return a text cut or padded to the given number of cells."""
     shown = one_line(text, max(width - 1, 1))
     return f"{shown}{' ' * max(width - cell_len(shown), 0)}"

@@ -111,7 +111,7 @@ class Question(Modal[str]):
         self._yes = keys_now(yes) if yes else ()
 
     def compose(self) -> ComposeResult:
-        """The question, and a list of answers."""
+        """Lay out the question and the list of answers."""
         with Vertical(classes="dialog"):
             yield Static(shown(self._title, style="bold"), classes="dialog-title")
             yield Static(shown("\n".join(self._lines)), classes="dialog-text")
@@ -120,7 +120,7 @@ class Question(Modal[str]):
             )
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Chosen with Enter or the mouse."""
+        """Close with the answer that Enter or the mouse has selected."""
         self.dismiss(event.option.id)
 
     def on_key(self, event: events.Key) -> None:
@@ -138,7 +138,7 @@ class _Suggesting(Suggester):
         self._suggest = suggest
 
     async def get_suggestion(self, value: str) -> str | None:
-        """What the line may become."""
+        """Return what the typed line may become, None without a suggestion."""
         return self._suggest(value)
 
 
@@ -165,7 +165,7 @@ class TextPrompt(Modal[str]):
         self._suggest, self._entered = suggest, [] if entered is None else entered
 
     def compose(self) -> ComposeResult:
-        """A title, the line, and what to type there."""
+        """Lay out the title, the line, and a hint on what to type."""
         with Vertical(classes="dialog"):
             yield Static(shown(self._title, style="bold"), classes="dialog-title")
             yield Prompt(
@@ -178,7 +178,7 @@ class TextPrompt(Modal[str]):
             yield Static(shown(self._hint, style="$muted"), id="ask-hint")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Nothing is completed where nothing is suggested."""
+        """Disable completing where no suggestions are made."""
         return self._suggest is not None if action == "complete" else super().check_action(action, parameters)
 
     def action_complete(self) -> None:
@@ -190,7 +190,7 @@ class TextPrompt(Modal[str]):
             field.cursor_position = len(longer)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take it, or say what is wrong."""
+        """Close with the typed text, or show what is wrong with it."""
         wrong = self._check(event.value) if self._check else None
         if wrong is None:
             self._entered[:] = [event.value, *(one for one in self._entered if one != event.value)]
@@ -200,7 +200,7 @@ class TextPrompt(Modal[str]):
 
 
 class PressKey(Modal[str]):
-    """Waits for one key, whatever it means elsewhere; Escape is taken back."""
+    """Waits for one key, whatever that does elsewhere; Escape cancels."""
 
     def __init__(self, name: str) -> None:
         super().__init__(classes="question")
@@ -212,7 +212,7 @@ class PressKey(Modal[str]):
             yield Static(shown(f"{key_of('dialog.close')} cancel"), classes="dialog-text")
 
     async def on_event(self, event: events.Event) -> None:
-        """Before any binding: that of the app would do what the key means now."""
+        """Close with the pressed key, before any binding can act on it."""
         if isinstance(event, events.Key):
             event.stop()
             event.prevent_default()
@@ -231,7 +231,7 @@ class ErrorPanel(Modal[str]):
         self._error, self._report = error, report
 
     def compose(self) -> ComposeResult:
-        """The title, what to do, the report."""
+        """Lay out what happened, the error and the report."""
         with Vertical(classes="dialog -large"):
             yield Static(shown("This is a bug in mcptest; your files are untouched.", style="bold $verdict-fail"))
             yield Static(shown(title_of(self._error)))
@@ -239,12 +239,12 @@ class ErrorPanel(Modal[str]):
                 yield Static(shown(self._report))
 
     def action_copy(self) -> None:
-        """The report to the clipboard."""
+        """Close with the answer "copy"; the caller copies the report."""
         self.dismiss("copy")
 
 
 def keys_that_fit(keys: Sequence[str], width: int) -> str:
-    """The first of these hints, as many as there is room for; never part of one."""
+    """Return the first of these hints that fit `width`, none of them cut."""
     told = ""
     for key in keys:
         longer = f"{told}   {key}" if told else key

@@ -34,7 +34,7 @@ class ModeBar(Widget):
 
     @dataclass
     class Chosen(Message):
-        """A mode was clicked."""
+        """Posted when a mode was clicked."""
 
         mode: str
 
@@ -45,7 +45,7 @@ class ModeBar(Widget):
         self._right = ""
 
     def show(self, badges: dict[str, str], right: str) -> None:
-        """New counts, and what stands at the right end (foreign text)."""
+        """Show new counts, and a text at the right end, which may be untrusted."""
         if (badges, right) != (self._badges, self._right):
             self._badges, self._right = dict(badges), right
             self.refresh()
@@ -62,7 +62,7 @@ class ModeBar(Widget):
         return row + Content(" " * gap) + shown(right, style="$muted")
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the mode under the pointer."""
+        """Post `Chosen` for the mode under the pointer."""
         for mode, start, end, _ in self._tabs():
             if mode and start <= event.x < end:
                 self.post_message(self.Chosen(mode))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One test: its line, its verdict, its name."""
+    """One test of the outline: its line, its verdict, its name."""
 
     line: int
     status: str
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
 
 class Outline(Lines):
-    """Marks and names; the test around the cursor is marked."""
+    """The list of a suite's tests with their verdicts; the test around the cursor is marked."""
 
     HELP = "The tests of this file. {edit.there} goes to one."
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("edit.list")
@@ -48,7 +48,7 @@ class Outline(Lines):
         self._line = 1
 
     def show(self, entries: Sequence[Entry]) -> None:
-        """These tests; they may be known later than the line to follow."""
+        """Show these tests, with the one marked that `follow` was last given."""
         if entries != self.entries:
             before = self.row_at(self.cursor)
             self.entries = entries
@@ -61,7 +61,7 @@ class Outline(Lines):
         return self.entries[at] if at < len(self.entries) else None
 
     def follow(self, line: int) -> None:
-        """Mark the test that a line belongs to."""
+        """Mark the test that the given line belongs to."""
         self._line = line
         at = max((at for at, entry in enumerate(self.entries) if entry.line <= line), default=None)
         if at is not None and not self.has_focus:

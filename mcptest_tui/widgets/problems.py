@@ -49,7 +49,7 @@ class ProblemList(Lines):
         self._file = ""
 
     def show(self, problems: Sequence[Diagnostic], file: str) -> None:
-        """These problems, `file` being the one that is edited."""
+        """Show these problems; those of other files than `file` name theirs."""
         if (problems, file) != (self.problems, self._file):
             before = self.row_at(self.cursor)
             self.problems, self._file = problems, file
@@ -62,7 +62,7 @@ class ProblemList(Lines):
         return len(self.problems)
 
     def pieces(self, at: int, width: int) -> list[tuple[str, str]]:
-        """`✗ 12:5  unknown key "nmae"  did you mean name?`."""
+        """Return a problem as `✗ 12:5  unknown key "nmae"  did you mean name?`."""
         told = self.problems[at]
         place = f"{told.line}:{told.column}"
         if told.file != self._file:

@@ -50,7 +50,7 @@ class ReviewView(TextView, inherit_bindings=False):
 
 
 class ReviewList(Lines):
-    """All proposals, each with what was decided of it."""
+    """The list of all proposals, each with the decision about it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"review-list--{name}" for name in ("pass", "fail", "skip", "new", "hint", "dim", "suite", "about")
@@ -154,20 +154,20 @@ class FragmentEditor(Sturdy, Vertical):
 
     @dataclass
     class Typed(Message):
-        """Another text."""
+        """Posted when the text of the fragment has changed."""
 
         text: str
 
     @dataclass
     class Taken(Message):
-        """The text is meant to be accepted."""
+        """Posted when the person accepts the edited text."""
 
     @dataclass
     class Restored(Message):
-        """The proposed text again."""
+        """Posted when the person wants the proposed text back."""
 
     def compose(self) -> ComposeResult:
-        """The text, and one line about it."""
+        """Lay out the text and one line of remarks about it."""
         yield YamlArea(id="fragment")
         yield Static("", id="fragment-note")
 

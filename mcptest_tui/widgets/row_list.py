@@ -80,14 +80,14 @@ class RowList(Lines):
 
     @dataclass
     class Folded(Message):
-        """The person folded something; the screen builds the rows anew."""
+        """Posted when a group is folded or unfolded; the screen builds the rows anew."""
 
         id: str | None
         closed: bool | None
 
     @dataclass
     class Marked(Message):
-        """Other tests are marked."""
+        """Posted when other tests are marked than before."""
 
         ids: frozenset[str]
 
@@ -103,7 +103,7 @@ class RowList(Lines):
         self._turn = 0
 
     def on_mount(self) -> None:
-        """The timer of the spinners, asleep."""
+        """Create the timer of the spinners, paused until a test runs."""
         self._timer = self.set_interval(TURN_SECONDS, self._spin, pause=True)
 
     def count(self) -> int:
@@ -130,7 +130,7 @@ class RowList(Lines):
         self._wake()
 
     def grown(self, changed: Collection[TestRow]) -> None:
-        """Rows came at the end, and these have changed."""
+        """Show rows that were added at the end, and draw the changed ones again."""
         before = self.virtual_size.height
         if before < self.page:
             self.changed()
@@ -150,7 +150,7 @@ class RowList(Lines):
         self._wake()
 
     def select(self, name: str, *, centre: bool = True) -> bool:
-        """The cursor on a test or group; false when it is not among the rows."""
+        """Move the cursor to a test or group; return False when it is not listed."""
         at = self.rows.position(name)
         if at is None:
             return False
@@ -159,17 +159,17 @@ class RowList(Lines):
         return True
 
     def entry(self) -> Entry | None:
-        """What is under the cursor."""
+        """Return the test, group or note under the cursor, None without rows."""
         entries = self.rows.entries
         return entries[self.cursor] if self.cursor < len(entries) else None
 
     def test(self) -> TestRow | None:
-        """The test under the cursor."""
+        """Return the test under the cursor, None where there is none."""
         entry = self.entry()
         return entry if isinstance(entry, TestRow) else None
 
     def cursor_moved(self) -> None:
-        """Remember by id, and mark on the way when a range is on."""
+        """Remember the row by its id; while a range is on, mark the rows passed."""
         entry = self.entry()
         self.current = entry.id if entry is not None else None
         if self._anchor is not None:
@@ -179,7 +179,7 @@ class RowList(Lines):
     # Marks and folding
 
     def action_mark(self) -> None:
-        """Mark the test, or all of the group, or take the marks away; then go on to the next row."""
+        """Mark the test or the whole group, or unmark it; then go to the next row."""
         if self._anchor is not None:
             self._anchor = None
             return
@@ -192,13 +192,13 @@ class RowList(Lines):
             self.action_move(1)
 
     def action_range(self) -> None:
-        """Begin to mark on the way, or end it."""
+        """Start marking each row that the cursor passes, or stop it."""
         self._anchor = None if self._anchor is not None else self.current
         if self._anchor is not None:
             self._mark_range()
 
     def unmark(self) -> bool:
-        """Take all marks away; false when there were none."""
+        """Remove all marks; return False when there were none."""
         had = bool(self.marked) or self._anchor is not None
         self._anchor = None
         if had:
@@ -206,7 +206,7 @@ class RowList(Lines):
         return had
 
     def action_fold(self, closed: bool) -> None:
-        """Close the group (from a test, go to its group first), or open it."""
+        """Fold the group, or from a test go to its group; or unfold it."""
         entry = self.entry()
         if isinstance(entry, Group) and entry.open != (not closed):
             self.post_message(self.Folded(entry.id, closed))
@@ -219,14 +219,14 @@ class RowList(Lines):
             self.action_move(1)
 
     def action_fold_all(self, closed: bool) -> None:
-        """Close all blocks, or open everything."""
+        """Fold or unfold all groups, by a message to the screen."""
         self.post_message(self.Folded(None, closed))
 
     def action_open_detail(self) -> None:
         self.action_choose()
 
     def clicked(self, at: int, x: int, *, twice: bool) -> None:
-        """A click on the mark of a group folds it; twice opens a test."""
+        """Fold the group when its mark is clicked; a double click opens a test."""
         if not self.rows.entries:
             return
         entry = self.rows.entries[at]

@@ -40,12 +40,12 @@ WIDEST_NAME = 24
 
 
 def with_line_feeds(text: str) -> str:
-    """What was pasted, with the line ends that a text has here: many terminals send carriage returns."""
+    """Return pasted text with line feeds only: many terminals send carriage returns."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 class FieldLine(Input):
-    """One line of text."""
+    """The field for a text of one line."""
 
     def _on_paste(self, event: events.Paste) -> None:
         row = self.parent
@@ -57,7 +57,7 @@ class FieldLine(Input):
 
 
 class FieldBox(TextArea):
-    """JSON, or a text of several lines. Arguments that are pasted take the place of what is there."""
+    """The field for JSON or a text of several lines; pasted arguments replace its text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("form.text")
 
@@ -72,7 +72,7 @@ class FieldBox(TextArea):
         event.prevent_default()
 
     def action_cursor_end(self, down: bool) -> None:
-        """The first place of the text, or the last."""
+        """Move the cursor to the end of the text, or to its start."""
         self.move_cursor(self.document.end if down else (0, 0))
 
 
@@ -91,7 +91,7 @@ class PartLine(Widget, can_focus=True):
         self.field = field
 
     def render(self) -> Content:
-        """`Address, required`, `3 items   + adds one`, `left out`."""
+        """Draw the state of the object or list: `3 items   + adds one`, `left out`."""
         field = self.field
         items = counted(len(field.members), "item") if field.kind == "list" and field.members else ""
         told = items or (field.raw and f"sends {field.raw}") or (NOTHING if field.empty and not field.required else "")
@@ -111,14 +111,14 @@ class PartLine(Widget, can_focus=True):
         self.changed(reshaped=True)
 
     def changed(self, *, reshaped: bool = False) -> None:
-        """Draw it, and say that the form is another."""
+        """Draw the row again, and post that the form has changed."""
         self.refresh()
         form = self.query_ancestor(SchemaForm)
         form.post_message((SchemaForm.Reshaped if reshaped else SchemaForm.Changed)(form, self.field.key))
 
 
 class FieldRow(Horizontal):
-    """The name of an argument, and where it is typed."""
+    """One row of the form: the name of an argument and its field."""
 
     def __init__(self, field: Field, width: int) -> None:
         super().__init__()
@@ -164,12 +164,12 @@ class FieldRow(Horizontal):
 
     @property
     def indent(self) -> int:
-        """The column at which one types."""
+        """The column at which the field begins."""
         return self._width
 
     @property
     def editor(self) -> Widget:
-        """The widget that one types in."""
+        """The widget in which the value is typed."""
         return self.children[1]
 
     def takes(self, text: str) -> bool:
@@ -193,7 +193,7 @@ class FieldRow(Horizontal):
 
 
 class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
-    """Fields for a `Form`, whose `raw` texts it keeps up to date."""
+    """The fields of a `Form`; what is typed is stored in its `raw` texts."""
 
     DEFAULT_CSS = """
     SchemaForm {
@@ -213,21 +213,21 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
 
     @dataclass
     class Changed(Message):
-        """Something was typed into a field."""
+        """Posted when something was typed into a field."""
 
         form: SchemaForm
         name: str
 
     @dataclass
     class Entered(Message):
-        """The focus is in a field."""
+        """Posted when the focus has moved to a field."""
 
         form: SchemaForm
         name: str
 
     @dataclass
     class Left(Message):
-        """The focus left a field."""
+        """Posted when the focus has left a field."""
 
         form: SchemaForm
         name: str
@@ -270,12 +270,12 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
             yield NoFields()
 
     def rows(self) -> list[FieldRow]:
-        """The rows, in their order."""
+        """Return the rows of the form in their order."""
         return list(self.query(FieldRow))
 
     @property
     def at(self) -> str:
-        """The key of the field with the focus; "" without one."""
+        """The key of the field with the focus; "" when none has it."""
         return next((row.field.key for row in self.rows() if row.has_focus_within), "")
 
     def focus_field(self, name: str = "") -> None:
@@ -300,7 +300,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         return "" if is_known else None
 
     def add_item(self) -> None:
-        """An item more in the list with the focus: behind the one that has it, else at the end."""
+        """Add an item to the list with the focus, behind the current item or at the end."""
         field = self.form.named(self.at) if self.form is not None else None
         there = field.list_around if field is not None else None
         if field is None or there is None:
@@ -311,7 +311,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
         self.post_message(self.Reshaped(self, (inside[0] if inside else item).key))
 
     def remove_item(self) -> None:
-        """The item with the focus, or on the row of a list its last one."""
+        """Remove the item with the focus; on the row of a list, its last item."""
         field = self.form.named(self.at) if self.form is not None else None
         there = field.list_around if field is not None else None
         if field is None or there is None or not there.members:
@@ -344,12 +344,12 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
     # What fields say
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """A letter in a line."""
+        """Store the text of a one-line field after each keystroke."""
         event.stop()
         self._typed(event.input, event.value)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """A letter in a box."""
+        """Store the text of a box after each keystroke."""
         event.stop()
         self._typed(event.text_area, event.text_area.text)
 
@@ -363,7 +363,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
             self._typed(event.choice, event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter goes on to the next field; it sends nothing."""
+        """Move the focus to the next field on Enter, which sends nothing."""
         event.stop()
         self.step(1)
 
@@ -373,7 +373,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
             self.post_message(self.Entered(self, row.field.key))
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
-        """Say which field was left."""
+        """Post `Left` for the field that has lost the focus."""
         row = event.widget.parent
         if isinstance(row, FieldRow):
             self.post_message(self.Left(self, row.field.key))
@@ -387,7 +387,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
                 part.refresh()  # it may say that it is left out
 
     def step(self, step: int) -> None:
-        """The next field, or the one before; no further than the last."""
+        """Move the focus by `step` fields, not past the first or the last."""
         rows = self.rows()
         at = next((at for at, row in enumerate(rows) if row.has_focus_within), None)
         if at is not None and 0 <= at + step < len(rows):
@@ -395,7 +395,7 @@ class SchemaForm(Sturdy, VerticalScroll, can_focus=False):
 
 
 class NoFields(Static, can_focus=True):
-    """Stands for the fields of what takes no arguments."""
+    """Shown in place of fields when the call takes no arguments."""
 
     def __init__(self) -> None:
         super().__init__(shown(f"No arguments. {key_of('call.send')} sends the request."), classes="form-none")

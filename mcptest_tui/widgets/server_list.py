@@ -67,12 +67,12 @@ class ServerList(Lines):
         return "no server yet", f"{key_of('server.add')} adds one by its command or URL"
 
     def server(self) -> Server | None:
-        """The one under the cursor."""
+        """Return the server under the cursor, None on any other row."""
         row = self.servers.rows[self.cursor] if self.cursor < len(self.servers.rows) else None
         return row if isinstance(row, Server) else None
 
     def rebuilt(self) -> None:
-        """Other rows: the cursor stays on its server."""
+        """Draw the changed rows; the cursor stays on its server."""
         rows = self.servers.rows
         at = next((at for at, row in enumerate(rows) if isinstance(row, Server) and row.key == self.current), None)
         if at is None:
@@ -88,14 +88,14 @@ class ServerList(Lines):
             self.cursor_moved()
 
     def select(self, key: str) -> bool:
-        """The cursor on a server; false when it is not there."""
+        """Move the cursor to a server; return False when it is not listed."""
         at = next((at for at, row in enumerate(self.servers.rows) if isinstance(row, Server) and row.key == key), None)
         if at is not None:
             self.move_to(at)
         return at is not None
 
     def move_to(self, at: int, *, tell: bool = True, centre: bool = False) -> None:
-        """Headings are passed over, in the direction in which one goes."""
+        """Move the cursor to row `at`, passing over headings in the same direction."""
         rows = self.servers.rows
         if not rows:
             return
@@ -120,13 +120,13 @@ class ServerList(Lines):
         super().cursor_moved()
 
     def problem(self) -> ConfigProblem | None:
-        """The unreadable settings under the cursor."""
+        """Return the unreadable agent settings under the cursor, None on any other row."""
         row = self.servers.rows[self.cursor] if self.cursor < len(self.servers.rows) else None
         return row if isinstance(row, ConfigProblem) else None
 
     @property
     def busy(self) -> bool:
-        """Whether a state is shown that changes with the time."""
+        """Whether a state is shown that changes with time."""
         return any(isinstance(row, Server) and row.state in BUSY for row in self.servers.rows)
 
     def jump_targets(self) -> Iterator[tuple[int, int, object]]:

@@ -43,17 +43,17 @@ class Splitter(Widget):
         self.apply()
 
     def render(self) -> Content:
-        """Nothing: the panes have borders."""
+        """Draw nothing, because the panes have borders."""
         return Content("")
 
     def take(self, percent: object) -> None:
-        """A remembered size, of any shape."""
+        """Apply a remembered size, which may have any shape; a wrong one is ignored."""
         if isinstance(percent, (int, float)) and LEAST <= percent <= MOST:
             self.percent = float(percent)
             self.apply()
 
     def grow(self, cells: int) -> None:
-        """Give the pane before this so many cells more than it is to have, which may not be laid out yet."""
+        """Enlarge the pane before the splitter by `cells`, also before it is laid out."""
         room, before = self._room(), self._before()
         if room and before is not None:
             laid = before.outer_size.height if self._lying else before.outer_size.width
@@ -61,7 +61,7 @@ class Splitter(Widget):
             self._set(100 * (now + cells) / room)
 
     def reset(self) -> None:
-        """Set the first size again."""
+        """Set the pane before the splitter to its first size again."""
         self.percent = None
         self.apply()
 

@@ -22,7 +22,7 @@ GAP = "   "
 
 
 class Status(NamedTuple):
-    """What the bar shows."""
+    """What the status bar shows: its texts and counts."""
 
     running: bool = False
     text: str = ""

@@ -43,7 +43,7 @@ MOST_ROWS = 20_000
 
 
 class TextView(Lines):
-    """Shows `TextLine`s, whose text has been made safe."""
+    """Shows `TextLine`s, whose texts are already sanitized."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("text")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"text-view--{ink}" for ink in INKS}
@@ -77,7 +77,7 @@ class TextView(Lines):
         self._laid_out = (-1, False)
 
     def show(self, lines: Sequence[TextLine], *, keep: bool = False) -> None:
-        """Other lines; from the top, unless the place is to be kept."""
+        """Show other lines, scrolled to the top unless `keep` is set."""
         if lines == self.lines and keep:
             return
         before, top = self._rows, self.scroll_offset.y
@@ -92,7 +92,7 @@ class TextView(Lines):
                 self.refresh_line(at)
 
     def count(self) -> int:
-        """How many rows there are at this width."""
+        """Return the number of rows at the current width."""
         self._lay_out()
         return len(self._rows)
 
@@ -159,7 +159,7 @@ def _joined(pieces: Sequence[Piece], width: int) -> int:
 
 
 def cut(told: TextLine, width: int) -> list[Piece]:
-    """A line as one row, cut with "…"."""
+    """Return a line as one row, cut with "…" where it is too long."""
     at = min(told.at, width // 2)
     row: list[Piece] = [(" " * at, "")] if at else []
     room = width - at

@@ -64,16 +64,16 @@ class TrafficList(Lines):
         self._server_width, self._test_width = 6, 0
 
     def count(self) -> int:
-        """How many rows there are, or lines of the text without rows."""
+        """Return the number of rows, or that of the lines of the empty text."""
         return len(self.traffic.shown) or len(self.nothing)
 
     def row(self) -> Row | None:
-        """The message under the cursor."""
+        """Return the message under the cursor, None without messages."""
         shown = self.traffic.shown
         return shown[self.cursor] if self.cursor < len(shown) else None
 
     def rebuilt(self) -> None:
-        """Other rows: at the end the cursor goes along, elsewhere it stays on its message, and that where it was."""
+        """Draw the changed rows; the cursor stays on its message, or at the end."""
         shown = self.traffic.shown
         self._server_width = min(max((cell_len(row.server) for row in shown[-200:]), default=6), 14)
         self._test_width = min(max((cell_len(_test_name(row)) for row in shown[-200:]), default=0), _WIDE_TEST_WIDTH)
@@ -92,20 +92,20 @@ class TrafficList(Lines):
             self.post_message(self.CursorMoved(self))
 
     def cursor_moved(self) -> None:
-        """Remember the message; at the end, follow."""
+        """Remember the message; at the end of the list, follow new ones."""
         self.current = self.row()
         self._follows = self.cursor >= len(self.traffic.shown) - 1
         super().cursor_moved()
 
     def go_to(self, row: Row) -> bool:
-        """The cursor on a message; false when it is not shown."""
+        """Move the cursor to a message; return False when it is not listed."""
         at = self.traffic.place(row)
         if at is not None:
             self.move_to(at, centre=True)
         return at is not None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
-        """Only a message can be opened."""
+        """Disable opening while no message is listed."""
         return None if action == "open" and not self.traffic.shown else True
 
     def action_open(self) -> None:

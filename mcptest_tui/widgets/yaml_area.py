@@ -55,7 +55,7 @@ class LineList(WrappedDocument):
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """The number of rows of the text."""
         return len(self._offset_to_line_info)
 
 
@@ -124,7 +124,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
     # Keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
-        """The footer does not promise other meanings of what is typed."""
+        """Keep Tab for indentation, so that the footer names no other meaning of it."""
         if not self.read_only and key in ("tab", "shift+tab"):
             return True
         return super().check_consume_key(key, character)
@@ -135,7 +135,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
             event.prevent_default()
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """With this file's line ends."""
+        """Insert pasted text with the line ends of this file."""
         event.prevent_default()
         event.stop()
         if not self.read_only:
@@ -143,18 +143,18 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
             self.typing.insert_text(event.text)
 
     def action_paste(self) -> None:
-        """What was copied here last."""
+        """Insert the text that was last copied in the workbench."""
         if not self.read_only:
             self.typing.insert_text(self.app.clipboard)
 
     def action_delete_left(self) -> None:
-        """One character, an empty pair, or two spaces of indentation."""
+        """Delete a character, an empty pair, or two spaces of indentation."""
         if not self.typing.delete_left():
             super().action_delete_left()
         self.typing.assist.typed("")
 
     def action_comment(self) -> None:
-        """Put `# ` before the selected lines, or take it away where all of them have it."""
+        """Put `# ` before the selected lines, or remove it where all of them have it."""
         self.typing.comment()
 
     # The text
@@ -287,7 +287,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
         notes: Mapping[int, Note] | None = None,
         hits: Mapping[int, Iterable[tuple[int, int]]] | None = None,
     ) -> None:
-        """Other marks; draws the rows that have others than before."""
+        """Replace the given kinds of marks, and draw the rows that change."""
         before: tuple[dict[int, Any], ...] = (self.squiggles, self.notes, self.hits)
         if squiggles is not None:
             self.squiggles = {row: list(found) for row, found in squiggles.items()}
@@ -317,7 +317,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
             self._inks.clear()
 
     def action_cursor_end(self, down: bool) -> None:
-        """The first place of the file, or the last."""
+        """Move the cursor to the end of the file, or to its start."""
         self.move_cursor(self.document.end if down else (0, 0))
 
     # Drawing
@@ -334,7 +334,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
         return super(TextArea, self).render_lines(crop)
 
     def get_line(self, line_index: int) -> Text:
-        """One line with its colours."""
+        """Return one line with its colours and marks."""
         line = self.document.get_line(line_index)
         text = Text(replace_unsafe(line, _stand_in) if not line.isprintable() or not line.isascii() else line, end="")
         text.no_wrap = True
@@ -348,7 +348,7 @@ class YamlArea(Sturdy, TextArea, inherit_bindings=False):
 
     @property
     def gutter_width(self) -> int:
-        """Two marks, a gap, the number, a gap."""
+        """The width of the gutter: marks and the line number, with gaps."""
         return GUTTER_SIDE + max(len(str(self.document.line_count)), 3) + 1 if self.show_line_numbers else 0
 
     def _render_line(self, y: int) -> Strip:

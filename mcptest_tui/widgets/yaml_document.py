@@ -43,7 +43,7 @@ class YamlDocument(Document):
         return self._text
 
     def replace_range(self, start: tuple[int, int], end: tuple[int, int], text: str) -> EditResult:
-        """The only way in which the text changes."""
+        """Replace a range of the text; every change of the text goes through here."""
         top, bottom = sorted((start, end))
         lines = self._lines
         replaced = self.get_text_range(top, bottom)
@@ -61,5 +61,5 @@ class YamlDocument(Document):
         return EditResult((top[0] + len(pieces) - 1, column), replaced)
 
     def pasted(self, text: str) -> str:
-        """A text from elsewhere, with this file's line ends and without what no file of text holds."""
+        """Return foreign text with this file's line ends, without null characters."""
         return _ANY_END.sub("\n" if self._newline == "\r\n" else self._newline, text.replace("\0", ""))

@@ -66,14 +66,14 @@ class NoAssist:
 
 
 class YamlTyping:
-    """What keys do to the text of an editor."""
+    """Handles keys that change the text of a YAML editor."""
 
     def __init__(self, area: TextArea) -> None:
         self._area = area
         self.assist: Assist = NoAssist()
 
     def take(self, key: str, character: str | None) -> bool:
-        """Do what a key does that was pressed, and types this character; False where it does nothing here."""
+        """Handle a pressed key and its character; return False when it does nothing here."""
         if self.assist.is_open and self.assist.key(key):
             return True
         if self._area.read_only:
@@ -90,7 +90,7 @@ class YamlTyping:
         return True
 
     def insert_text(self, text: str) -> None:
-        """Put a text from elsewhere in the place of the selection."""
+        """Replace the selection by a text from elsewhere."""
         told = self._area.document.pasted(text) if isinstance(self._area.document, YamlDocument) else text
         self._area.move_cursor(self._replace(told, *self._area.selection).end_location)
 
@@ -189,7 +189,7 @@ class YamlTyping:
     # Lines
 
     def _new_line(self) -> None:
-        """A line below with the indentation that belongs there."""
+        """Insert a line break with the indentation that fits there."""
         self.assist.close()
         start, end = sorted(self._area.selection)
         line = self._area.document[start[0]]
