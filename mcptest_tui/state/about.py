@@ -32,7 +32,7 @@ BADGE_INKS = {"destructive": "fail", "changes things": "hint", "read-only": "pas
 
 
 def server_lines(server: Server, now: float, keys: Sequence[tuple[str, str]]) -> list[TextLine]:
-    """Everything that is known about a server, its troubles first."""
+    """Return all that is known about a server as lines, its problems first."""
     found = [line((f"{MARKS[state_mark(server)]} ", _state_ink(server)), (state_text(server, now), _state_ink(server)))]
     if server.state == "failed" and server.failed_at:
         found.append(line((f"{'ended' if server.died else 'failed'} at {server.failed_at}", "dim")))
@@ -52,7 +52,7 @@ def server_lines(server: Server, now: float, keys: Sequence[tuple[str, str]]) ->
 
 
 def problem_lines(problem: ConfigProblem) -> list[TextLine]:
-    """Settings of an agent that could not be read."""
+    """Return the lines about an agent's settings that could not be read."""
     found = [line((f"{problem.client}: its settings cannot be read", "fail")), _blank()]
     return [*found, *_paragraph(problem.message), _blank(), *_pairs([("file", problem.path)])]
 

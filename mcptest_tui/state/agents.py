@@ -50,7 +50,7 @@ class AgentRow:
 
     @property
     def outcome(self) -> str:
-        """`1 of 2 failed`, in as few words as there are."""
+        """The result in few words, such as `1 of 2 failed`."""
         if self.kind != RUN:
             return {INLINE: "no result", PROPOSAL: "to review"}.get(self.kind, "unreadable")
         totals = self.totals
@@ -83,7 +83,7 @@ class AgentRow:
 
 
 def row_of(told: Mapping[str, object]) -> AgentRow:
-    """A row from the engine's answer."""
+    """Return a row made of the engine's answer."""
     client = told.get("client")
     who = {"client": client["name"], "version": client["version"]} if isinstance(client, dict) else {}
     return AgentRow(**{**{key: value for key, value in told.items() if key != "client"}, **who})
@@ -115,7 +115,7 @@ class AgentsView:
         return [] if known is None or further else [row for key, row in runs.items() if key not in known]
 
     def turn(self) -> None:
-        """Switch between failures only and everything."""
+        """Switch between failures only and all rows."""
         self.failures_only = not self.failures_only
         self._show()
 
@@ -125,7 +125,7 @@ class AgentsView:
         return self.shown[self.at] if self.at < len(self.shown) else None
 
     def go(self, at: int) -> None:
-        """Move the cursor to a row."""
+        """Move the cursor to row `at`, or to the nearest."""
         self.at = min(max(at, 0), max(len(self.shown) - 1, 0))
 
     def _show(self) -> None:
@@ -137,7 +137,7 @@ class AgentsView:
 
 
 def news(fresh: list[AgentRow]) -> str:
-    """The message about runs that ended while another mode was shown."""
+    """Return the message about runs that ended while another mode was shown."""
     if len(fresh) == 1:
         row = fresh[0]
         return f"{row.client or 'an agent'}: {row.outcome}"

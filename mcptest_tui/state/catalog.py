@@ -32,7 +32,7 @@ _CLASSES = {
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One entry of a list, as the server sent it."""
+    """One entry of a server's list, as the server sent it."""
 
     kind: str
     data: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Item:
 
     @property
     def name(self) -> str:
-        """What a request calls it: its name, its URI."""
+        """The name or URI by which a request addresses the entry."""
         return str(self.data.get(NAMES[self.kind], ""))
 
     @property
@@ -63,7 +63,7 @@ class Item:
 
     @property
     def destructive(self) -> bool:
-        """Whether calling it asks first."""
+        """Whether it is a destructive tool, which is called only after a question."""
         return self.kind == "tools" and classify(self.data) is ToolClass.DESTRUCTIVE
 
     @property
@@ -75,7 +75,7 @@ class Item:
 
     @property
     def pieces(self) -> list[Piece]:
-        """Its line: a tool's signature, a URI, a prompt with its arguments."""
+        """Return the styled text of its row: signature, URI, or prompt with arguments."""
         if self._pieces is None:
             if self.kind == "tools":
                 self._pieces = signature_pieces(self.name or "(no name)", self.data.get("inputSchema"))
@@ -89,7 +89,7 @@ class Item:
 
     @property
     def folded(self) -> str:
-        """What a search looks in."""
+        """The text that a search looks in, with its case folded."""
         if not self._folded:
             suspicious = ("suspicious",) if self.warnings else ()
             words = (self.name, self.title, self.description[:2000], *self.badges, *suspicious)
@@ -111,7 +111,7 @@ class Catalog:
 
     @property
     def suspicious(self) -> int:
-        """How many tools have suspicious words."""
+        """The number of tools with suspicious texts."""
         return sum(bool(item.warnings) for item in self.items["tools"])
 
     def _warn(self, told: object) -> None:
@@ -129,7 +129,7 @@ class Catalog:
         self.search(self.filter)
 
     def search(self, text: str) -> None:
-        """Only what holds every word of `text`; a word with `-` before it must not be there."""
+        """Show only entries with every word of `text`, and without words behind `-`."""
         self.filter = text
         words = [word.removeprefix("is:") for word in text.casefold().split()]
         wanted = [word for word in words if not word.startswith("-")]
@@ -150,21 +150,21 @@ class Catalog:
         return self._watched.get(item.name, "") if item.kind == "resources" else item.badges[0] if item.badges else ""
 
     def counts(self) -> dict[str, int]:
-        """How many of each kind there are."""
+        """Return the number of entries of each kind."""
         return {kind: len(items) for kind, items in self.items.items()}
 
     def problem(self, kind: str) -> str:
-        """Why a list could not be had, or was cut; "" when all is well."""
+        """Return why a list could not be read, or was cut; "" when all is well."""
         errors = self.told.get("errors")
         return str(errors.get(kind, "")) if isinstance(errors, dict) else ""
 
     def place(self, item: Item) -> int:
-        """Where an entry of this kind and name is shown; 0 when it is not."""
+        """Return the row of the entry with this kind and name, 0 without one."""
         shown = enumerate(self.shown)
         return next((at for at, one in shown if (one.kind, one.name) == (item.kind, item.name)), 0)
 
     def find(self, kind: str, name: str) -> Item | None:
-        """The entry that a request calls so."""
+        """Return the entry that requests address by this name, None without one."""
         return next((item for item in self.items.get(kind, ()) if item.name == name), None)
 
 

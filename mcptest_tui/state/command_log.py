@@ -21,7 +21,7 @@ LISTS = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "
 
 
 class Done(NamedTuple):
-    """One command, and when it would have been typed (seconds since the epoch)."""
+    """One command, and its time in seconds since the epoch."""
 
     at: float
     command: str
@@ -36,7 +36,7 @@ class CommandLog:
         self._done: deque[Done] = deque(maxlen=KEPT)
 
     def log_command(self, do: str, arguments: Mapping[str, Any]) -> None:
-        """Log a request to the engine."""
+        """Store the command that a request to the engine corresponds to."""
         command = None
         if do == "connect":
             self._targets[str(arguments.get("session"))] = arguments.get("target") or {}
@@ -55,7 +55,7 @@ class CommandLog:
         self._done.append(Done(self._clock(), command))
 
     def newest_first(self) -> list[Done]:
-        """The stored commands, newest first."""
+        """Return the stored commands, the newest first."""
         return list(reversed(self._done))
 
     def _ran(self, path: str, ids: list[str] | None) -> str:
@@ -102,5 +102,5 @@ class CommandLog:
 
 
 def shown_path(path: str) -> str:
-    """As it would be typed here."""
+    """Return a path as a person would type it in this folder."""
     return one_line(path_here(path))

@@ -72,7 +72,7 @@ def entries_of(result: Mapping[str, Any], shut: Collection[int] = ()) -> list[En
 
 
 def live_entries(talk: Sequence[AgentTurn]) -> list[Entry]:
-    """The conversations from the events of a run so far, run by run."""
+    """Return the conversations from the events of a run so far, run by run."""
     runs: dict[int, list[AgentTurn]] = {}
     for event in talk:
         runs.setdefault(event.get("trial", 0), []).append(event)
@@ -187,7 +187,7 @@ def _call(call: Mapping[str, Any], path: Path) -> Entry:
 
 
 def answer_text(result: object) -> str:
-    """What a tool answered, as its first text where it has one."""
+    """Return the first text of a tool's answer, or the whole answer without one."""
     if not isinstance(result, dict):
         return ""
     for item in _list(result.get("content")):
@@ -201,7 +201,7 @@ def _plain(text: Any) -> str:
 
 
 def _unanswered_calls(turn: Mapping[str, object]) -> Iterator[Entry]:
-    """Calls that the model requested, without anything else known of them."""
+    """Return the calls that the model requested and that have no results yet."""
     for call in _list(turn.get("tool_calls")):
         if isinstance(call, dict) and "name" in call:
             args = call.get("args")
@@ -233,7 +233,7 @@ def _left_out(trace: Mapping[str, object], name: str, held: Sequence[object]) ->
 
 
 def _more(item: object) -> int:
-    """How many entries this stands for that are not here, else 0."""
+    """Return how many entries the value stands for that were left out, else 0."""
     if isinstance(item, dict) and len(item) == 1 and is_amount(item.get("$more")):
         return int(item["$more"])
     return 0

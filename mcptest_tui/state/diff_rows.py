@@ -77,19 +77,19 @@ def diff_of(assertions: Sequence[Mapping[str, object]]) -> list[DiffRow]:
 
 
 def matcher_name(assertion: Mapping[str, object]) -> str:
-    """The matcher's name as it is written."""
+    """Return the matcher's name as it is written in a suite."""
     matcher = assertion.get("matcher")
     return next(iter(matcher), "") if isinstance(matcher, dict) else ""
 
 
 def expected_of(assertion: Mapping[str, object]) -> Any:
-    """What stands behind the matcher's name."""
+    """Return the value that stands behind the matcher's name."""
     matcher = assertion.get("matcher")
     return next(iter(matcher.values()), None) if isinstance(matcher, dict) else None
 
 
 def compare(expected: object, actual: object, *, subset: bool = False) -> list[DiffRow]:
-    """The rows of two values, what is the same for long left out."""
+    """Return the rows of two values' difference, without long equal parts."""
     rows: list[DiffRow] = []
     for row in _pairs(expected, actual, "", (), subset):
         rows.append(row)
@@ -118,7 +118,7 @@ def differences(
 
 
 def unified(rows: Sequence[DiffRow]) -> Iterator[Line]:
-    """The rows one side after the other: what goes, then what comes."""
+    """Return the rows with one side after the other: removed, then added."""
     left: list[Line] = []
     right: list[Line] = []
     for row in rows:
@@ -288,7 +288,7 @@ def _head(key: str, depth: int) -> str:
 
 
 def _value_lines(value: object, key: str, depth: int) -> Iterator[str]:
-    """A value as pretty lines, bounded; texts of several lines as lines."""
+    """Return a value as formatted lines, bounded; texts of several lines as lines."""
     head = _head(key, depth)
     if isinstance(value, str) and "\n" in value:
         lines = value.split("\n")[:MOST_ROWS]
@@ -330,7 +330,7 @@ def _without_sameness(rows: list[DiffRow]) -> list[DiffRow]:
 
 
 def _gap(rows: list[DiffRow], after: Sequence[DiffRow]) -> list[DiffRow]:
-    """The rows, or how many they are and where what follows differs."""
+    """Return few rows as they are, many as one that counts them."""
     if len(rows) <= CONTEXT:
         return rows
     path = next((row.path for row in after if row.kind in CHANGED), ())
@@ -339,7 +339,7 @@ def _gap(rows: list[DiffRow], after: Sequence[DiffRow]) -> list[DiffRow]:
 
 
 def unfolded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
-    """The rows with those that a gap stands for in its place."""
+    """Return the rows, with each gap replaced by the rows that it hides."""
     for row in rows:
         if row.hidden:
             yield from row.hidden

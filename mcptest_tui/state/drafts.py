@@ -37,7 +37,7 @@ class Draft(NamedTuple):
 
 
 class Drafts:
-    """The drafts of a workspace."""
+    """Writes, finds and deletes the drafts of a workspace: unsaved texts of its files."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -57,7 +57,7 @@ class Drafts:
         return path
 
     def find(self, path: str) -> Draft | None:
-        """The newest draft of a file."""
+        """Return the newest draft of a file, None without one."""
         found = [
             draft
             for folder in self._folders()
@@ -67,7 +67,7 @@ class Drafts:
         return max(found, key=lambda draft: draft.at, default=None)
 
     def drop(self, path: str) -> None:
-        """Delete the draft: its text is on the disk, or was discarded."""
+        """Delete the draft of a file whose text was saved or discarded."""
         self._written.pop(path, None)
         for folder in self._folders():
             _delete(folder / (_name_of(path) + SUFFIX))

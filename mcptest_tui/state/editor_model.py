@@ -28,7 +28,7 @@ class Disk(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether there was a file."""
+        """Whether the file existed when it was read."""
         return bool(self.digest)
 
 
@@ -59,7 +59,7 @@ class EditorFile:
 
     @property
     def is_new(self) -> bool:
-        """Whether the disk does not have it (yet, or any more)."""
+        """Whether the file is not on the disk: not yet saved, or deleted."""
         return not self.disk.exists
 
     def is_dirty(self, text: str) -> bool:
@@ -67,7 +67,7 @@ class EditorFile:
         return self.gone or text != self.saved
 
     def take(self, other: EditorFile) -> None:
-        """Be what was read from the disk just now."""
+        """Replace the saved text and its state by those just read from the disk."""
         self.saved, self.bom, self.disk, self.read_only = other.saved, other.bom, other.disk, other.read_only
         self.gone = False
 
@@ -110,7 +110,7 @@ def _file_of(path: str, data: bytes) -> EditorFile:
 
 
 def look(path: str) -> Disk:
-    """What the disk holds now; what cannot be read counts as not there."""
+    """Return what the disk holds now; an unreadable file counts as missing."""
     try:
         return Disk(digest_of(read_file(path)))
     except OSError:
@@ -118,13 +118,13 @@ def look(path: str) -> Disk:
 
 
 def reason(wrong: OSError) -> str:
-    """The cause in the words that people know: "no space left on device"."""
+    """Return the cause of an error in plain words: "no space left on device"."""
     said = wrong.strerror or str(wrong)
     return said[:1].lower() + said[1:]
 
 
 def digest_of(data: bytes) -> str:
-    """A short hash of a file's content."""
+    """Return a short hash of a file's content."""
     return blake2b(data, digest_size=12).hexdigest()
 
 

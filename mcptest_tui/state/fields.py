@@ -63,7 +63,7 @@ class Field:
 
     @property
     def path(self) -> tuple[str | int, ...]:
-        """The way to it from the arguments: names, and numbers of items."""
+        """The path from the arguments to the field: names, and indexes of items."""
         if self.parent is None:
             return (self.name,)
         if self.parent.kind == "union":
@@ -80,7 +80,7 @@ class Field:
 
     @property
     def depth(self) -> int:
-        """How far it is indented."""
+        """The number of levels by which the field is indented."""
         if self.parent is None:
             return 0
         hidden = self.parent.kind == "object" and self.parent.parent is not None and self.parent.parent.kind == "union"
@@ -88,7 +88,7 @@ class Field:
 
     @property
     def label(self) -> str:
-        """Its name on the screen."""
+        """The name of the field on the screen."""
         if self.parent is not None and self.parent.kind == "list":
             return f"[{self.parent.members.index(self)}]"
         return "value" if self.parent is not None and self.parent.kind == "union" else self.name
@@ -103,7 +103,7 @@ class Field:
 
     @property
     def list_around(self) -> Field | None:
-        """The nearest list with rows that it is, or is in."""
+        """The list that the field is, or the nearest that contains it."""
         found: Field | None = self
         while found is not None and found.kind != "list":
             found = found.parent
@@ -119,7 +119,7 @@ class Field:
 
     @property
     def help(self) -> str:
-        """One line about the field."""
+        """One line that explains the field."""
         if self.name in (WHOLE, REST):
             return self.description
         wanted = () if not self.required or "required" in self.facts or self._is_item else ("required",)
@@ -135,7 +135,7 @@ class Field:
 
     @property
     def empty(self) -> bool:
-        """Whether it is left out; blanks are a text."""
+        """Whether the field is left out of the call; blanks are a text."""
         if self.kind == "text":
             return not self.raw
         if self.kind == "union" or self.kind not in PARTS:
@@ -240,7 +240,7 @@ class Field:
         return _same(self.sent(), value)
 
     def clear(self) -> None:
-        """Nothing typed, and the kind that it had at first."""
+        """Remove the value, and restore the first kind of the field."""
         self.kind = self._first = self._first or self.kind
         self.raw = ""
         if self.kind == "object" and self.maker is not None:
@@ -251,13 +251,13 @@ class Field:
             self.members = []
 
     def choose(self, shape: str) -> None:
-        """The fields of one of the shapes of a union; "" for none."""
+        """Replace the members by the fields of a union's shape; "" for none."""
         self.raw, self.members = shape, []
         if shape and shape in self.options and self.maker is not None:
             self.members = [self.maker.shape(self, self.options.index(shape))]
 
     def add_item(self, at: int) -> Field:
-        """One item more in a list, at this place."""
+        """Insert an item into the list at index `at`, and return it."""
         assert self.maker is not None
         self.maker.left = MOST_FIELDS
         self.raw = ""
@@ -280,7 +280,7 @@ class Field:
         self.raw = states[(states.index(self.raw) + 1) % len(states)] if self.raw in states else ""
 
     def _is(self, value: object) -> bool:
-        """Whether the field, as it stands, gives this value."""
+        """Whether the current value of the field equals this one."""
         try:
             return _same(self.value(), value)
         except ValueError:
@@ -343,7 +343,7 @@ class FieldMaker:
         self.left = MOST_FIELDS
 
     def field(self, name: str, schema: object, *, required: bool, parent: Field | None = None) -> Field:
-        """The field of a value, and those of what is in it."""
+        """Return the field of a value, with the fields of its members."""
         whole = resolved(schema, self.root)
         kind, options, nullable, inner = self._kind(whole)
         description = whole.get("description")
@@ -375,7 +375,7 @@ class FieldMaker:
         return made
 
     def members(self, one: Field) -> list[Field]:
-        """The fields of an object's members; [] where there are too many."""
+        """Return the fields of an object's members, [] where there are too many."""
         arguments = arguments_of(one.schema)
         self.left -= len(arguments)
         if self.left < 0:
@@ -383,7 +383,7 @@ class FieldMaker:
         return [self.field(arg.name, arg.schema, required=arg.required, parent=one) for arg in arguments]
 
     def shape(self, union: Field, at: int) -> Field:
-        """The field of one shape of a union."""
+        """Return the field of shape `at` of a union."""
         self.left = max(self.left, MOST_FIELDS // 2)
         made = self.field("", _shapes(union.schema, self.root)[at], required=True, parent=union)
         for one in made.members if made.kind == "object" else ():
@@ -392,7 +392,7 @@ class FieldMaker:
         return made
 
     def shape_of(self, union: Field, value: object) -> str | None:
-        """The first shape of a union that a value has."""
+        """Return the first shape of a union that the value matches."""
         from mcptest_engine.core.schemas import SchemaError, compile_schema
 
         root = self.root if isinstance(self.root, dict) else {}
@@ -477,7 +477,7 @@ def fill(members: list[Field], values: Mapping[str, object], schema: object, par
 
 
 def members_sent(members: Iterable[Field]) -> dict[str, Any]:
-    """The values of fields that are not empty, by name."""
+    """Return the values of the fields that are not empty, by name."""
     found: dict[str, Any] = {}
     for one in members:
         if not one.empty:
@@ -489,7 +489,7 @@ def members_sent(members: Iterable[Field]) -> dict[str, Any]:
 
 
 def as_text(value: object, indent: int | None = None) -> str:
-    """JSON on one line, letters as they are."""
+    """Return the value as JSON on one line, without escaped letters."""
     return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
@@ -531,7 +531,7 @@ def _references(schema: object, root: object) -> frozenset[str]:
 
 
 def _same(one: object, other: object) -> bool:
-    """Whether two values are the same JSON: 1, 1.0 and true are not."""
+    """Whether two values are the same JSON with the same types: 1, 1.0 and true differ."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

@@ -48,7 +48,7 @@ _SLOW = re.compile(r"([<>]?)(\d+(?:\.\d+)?)(ms|s)?")
 
 
 class Known(NamedTuple):
-    """The words that occur in the tests that are open."""
+    """The tags, servers, tools and files of the open tests, for completion."""
 
     tags: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, rows: Iterable[TestRow]) -> Known:
-        """Read them off the rows, in order of appearance."""
+        """Collect the words from the rows, in order of appearance."""
         tags: dict[str, None] = {}
         servers: dict[str, None] = {}
         tools: dict[str, None] = {}
@@ -72,7 +72,7 @@ class Known(NamedTuple):
         return cls(*(tuple(filter(None, words)) for words in (tags, servers, tools, short)))
 
     def values(self, qualifier: str) -> tuple[str, ...]:
-        """What can stand after a qualifier."""
+        """Return the values that can follow a qualifier."""
         if qualifier == "is":
             return tuple(STATES)
         if qualifier == "slow":
@@ -94,11 +94,11 @@ class Filter:
         return bool(self.predicates)
 
     def matches(self, row: TestRow) -> bool:
-        """Whether a test is shown."""
+        """Whether the test matches all parts of the filter."""
         return all(predicate(row) for predicate in self.predicates)
 
     def select(self, rows: Iterable[TestRow]) -> list[TestRow]:
-        """Those that are shown, in their order."""
+        """Return the tests that match, in their order."""
         chosen = list(rows)
         for predicate in self.predicates:
             chosen = list(filter(predicate, chosen))
@@ -115,7 +115,7 @@ class Filter:
 
 
 def parse_filter(text: str) -> Filter:
-    """Read a filter; never fails."""
+    """Parse a filter; mistakes become its `problems`, never exceptions."""
     predicates: list[Predicate] = []
     problems: list[str] = []
     words: list[tuple[str, str]] = []
@@ -175,7 +175,7 @@ def toggled(text: str, part: str) -> str:
 
 
 def _parts(text: str) -> Iterator[tuple[bool, str, str, str]]:
-    """(negated, qualifier, value, the part without its sign) of each."""
+    """Return (negated, qualifier, value, the part without its sign) for each part."""
     for found in _PART.finditer(text):
         sign, qualifier, quoted, plain = found.groups()
         value = quoted if quoted is not None else plain

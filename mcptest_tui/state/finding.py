@@ -12,7 +12,7 @@ MOST = 10_000
 
 
 class Hit(NamedTuple):
-    """One place, from 0."""
+    """One match in the text: row, start and end column, each from 0."""
 
     row: int
     start: int

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Form:
-    """One call in the making. `title` is what is called."""
+    """One call that is being prepared; `title` names what is called."""
 
     method: str
     item: Item
@@ -40,7 +40,7 @@ class Form:
         return self.fields[0] if self.fields and self.fields[0].name == WHOLE else None
 
     def rows(self) -> Iterator[Field]:
-        """All fields, those of a part below it."""
+        """Return all fields, each followed by those of its parts."""
         for one in self.fields:
             yield from one.rows()
 
@@ -51,7 +51,7 @@ class Form:
         )
 
     def params(self) -> dict[str, Any]:
-        """The parameters of the request, whatever is wrong with them."""
+        """Return the parameters of the request, even when they are invalid."""
         arguments = self.arguments()
         if self.method == "resources/read":
             uri = self.item.name
@@ -76,14 +76,14 @@ class Form:
         return []
 
     def check(self) -> dict[str, str]:
-        """What is wrong, by field, in our own words."""
+        """Return what is wrong with each field, by its key."""
         self.problems = {}
         for one in self.fields:
             self.problems.update(one.problems())
         return self.problems
 
     def check_whole(self) -> dict[str, str]:
-        """`check`, and then the whole schema, for what only a validator sees."""
+        """Return the problems of `check`, then those of validation against the whole schema."""
         self.check()
         if self.method == "tools/call" and isinstance(self.schema, dict) and not self.problems:
             self._validate()
@@ -122,7 +122,7 @@ class Form:
 
 
 def form_of(item: Item) -> Form:
-    """The form for a tool, a resource, a template or a prompt."""
+    """Return the form for a tool, a resource, a template or a prompt."""
     maker = FieldMaker(item.data.get("inputSchema") if item.kind == "tools" else None)
     if item.kind == "prompts":
         schema: Any = None

@@ -122,7 +122,7 @@ def _row(columns: Sequence[str | None], at: Sequence[int], ending: Iterable[int]
 
 
 def with_trace(nodes: Iterable[GraphNode], trace: Mapping[str, object]) -> list[GraphNode]:
-    """The nodes with their results from a record."""
+    """Return the nodes with their results from a run record."""
     told, head = trace.get("nodes"), trace.get("composition")
     critical = set(head.get("critical_path") or ()) if isinstance(head, dict) else set()
     found = []
@@ -157,7 +157,7 @@ def nodes_of_trace(trace: Mapping[str, object]) -> list[GraphNode]:
 
 
 def running_nodes(nodes: Iterable[GraphNode], events: Mapping[str, NodeChanged]) -> list[GraphNode]:
-    """The nodes from the events of a run so far, by their ids."""
+    """Return the nodes with their states so far; `events` has the newest by node id."""
     found = []
     for node in nodes:
         event = events.get(node.id)

@@ -68,17 +68,17 @@ class JsonRows:
         return True
 
     def fold_all(self, closed: bool) -> None:
-        """All containers; closed, the outermost stays open."""
+        """Fold all containers but the outermost, or unfold all."""
         self._open = {()} if closed else {path for path, value in self._walk() if _is_container(value)}
         self._build()
 
     def parent(self, at: int) -> int | None:
-        """The row of the container around a row."""
+        """Return the row of the container that contains row `at`."""
         depth = self.rows[at].depth
         return next((place for place in range(at - 1, -1, -1) if self.rows[place].depth < depth), None)
 
     def place_of(self, path: Path) -> int | None:
-        """The row of a node, which is opened up to."""
+        """Unfold all containers around a node, and return its row."""
         needed = {path[:length] for length in range(len(path))} - self._open
         if needed:
             self._open |= needed
@@ -116,7 +116,7 @@ class JsonRows:
     # What is under the cursor
 
     def target(self, at: int) -> str:
-        """What an assertion would call a row's node, such as `result.content[0].text`."""
+        """Return a row's assertion path, such as `result.content[0].text`."""
         return render((*self.root, *self.rows[at].path))
 
     def _build(self) -> None:
@@ -164,12 +164,12 @@ def scalar_text(value: object) -> str:
 
 
 def preview(value: object, limit: int = 120) -> str:
-    """A closed container on one line."""
+    """Return a folded container as text on one line."""
     return compact(value, limit)[: limit + 1]
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
-    """What stands at a path; None when nothing does."""
+    """Return the value at a path, None when there is none."""
     for key in path:
         try:
             value = value[key]
@@ -202,7 +202,7 @@ def readable(value: Any) -> Any:
 
 
 def is_cut(value: object) -> bool:
-    """Whether this stands for a text that was too long."""
+    """Whether the value stands for a text that was too long."""
     return (
         isinstance(value, dict)
         and len(value) == 2

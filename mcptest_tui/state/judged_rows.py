@@ -35,7 +35,7 @@ GATES = (
 
 
 def shown_as(result: Mapping[str, object]) -> str:
-    """The verdict of a result, or "deferred"."""
+    """Return the verdict of a result, or "deferred"."""
     return DEFERRED if "deferred" in result else str(result.get("verdict", ""))
 
 
@@ -158,7 +158,7 @@ def scorer_error_lines(failure: Mapping[str, object]) -> Iterator[TextLine]:
 
 
 def answer_lines(judgement: Mapping[str, object] | None) -> list[TextLine]:
-    """The tab "Answer": the question and the graded answer."""
+    """Return the lines of the tab "Answer": the question and the graded answer."""
     if not judgement or not (judgement.get("input") or judgement.get("output")):
         return [line(("no answer was graded", "dim"))]
     lines: list[TextLine] = []
@@ -265,5 +265,5 @@ def _rows(found: Mapping[str, object], name: str) -> list[Mapping[str, Any]]:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of a record is a number."""
+    """Whether a value of a run record is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)

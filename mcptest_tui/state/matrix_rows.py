@@ -37,7 +37,7 @@ class Cell(NamedTuple):
 
     @property
     def status(self) -> str:
-        """What it does, or the worst verdict of its runs."""
+        """The worst verdict of the runs, or what they are doing now."""
         found = {test.shown for test in self.tests}
         return next((status for status in _WORST if status in found), "new")
 
@@ -48,7 +48,7 @@ class Cell(NamedTuple):
 
     @property
     def runs(self) -> tuple[int, int]:
-        """How many runs passed, of how many."""
+        """The number of runs that passed, and that of all runs."""
         trials = [
             trial.get("verdict")
             for test in self.tests
@@ -60,7 +60,7 @@ class Cell(NamedTuple):
 
     @property
     def score(self) -> float | None:
-        """The mean of the scores that there are."""
+        """The mean of the scores, None when no run has one."""
         found = [_score(test) for test in self.tests]
         scores = [score for score in found if score is not None]
         return math.fsum(scores) / len(scores) if scores else None
@@ -83,20 +83,20 @@ class Cell(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A test, and its cell for each model that it runs with."""
+    """A test, with a cell for each model that it runs with."""
 
     name: str
     cells: dict[str, Cell]
 
 
 class Matrix(NamedTuple):
-    """Rows in declared order; `models` in the order in which they are met."""
+    """Tests by models: rows in declared order, models in order of appearance."""
 
     models: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
 
     def tests_of(self, model: str) -> list[TestRow]:
-        """Everything that runs with a model."""
+        """Return all tests that run with a model."""
         return [test for row in self.rows if model in row.cells for test in row.cells[model].tests]
 
     def place_of(self, before: Matrix, row: int, column: int) -> tuple[int, int]:
@@ -109,12 +109,12 @@ class Matrix(NamedTuple):
         return row, min(column, max(len(self.models) - 1, 0))
 
     def seen(self) -> list[tuple[str, str]]:
-        """A value that differs when its state does."""
+        """Return a value that differs whenever what is shown differs."""
         return [(cell.status, cell.remark) for row in self.rows for cell in row.cells.values()]
 
 
 def matrix_of(store: Store, path: str) -> Matrix:
-    """The judged tests of the suite at `path` by their models."""
+    """Return the matrix of the judged tests of the suite at `path`."""
     rows = [row for test in store.order if (row := store.rows[test]).path == path]
     named = _tags(rows, "agent") or _tags(rows, "eval")
     known = list(dict.fromkeys([*named, *store.models.get(path, ())]))  # in the suite's order
@@ -144,7 +144,7 @@ class Several:
         self._known: tuple[tuple[object, ...], frozenset[str]] = ((), frozenset())
 
     def paths(self, store: Store) -> frozenset[str]:
-        """The paths of suites that several models have run."""
+        """Return the paths of suites whose tests run with several models."""
         state = (id(store), store.version, tuple((path, len(models)) for path, models in store.models.items()))
         if state != self._known[0]:
             found: dict[str, set[str]] = {path: set(models) for path, models in store.models.items()}

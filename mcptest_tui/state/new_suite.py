@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def free_path(folder: Path) -> Path:
-    """A name for a new suite that no file has."""
+    """Return a path for a new suite that no file has yet."""
     wanted = folder / "mcptest.yml"
     number = 2
     while os.path.lexists(wanted):
@@ -63,7 +63,7 @@ def declared_target(target: Mapping[str, Any], secrets: dict[str, str]) -> dict[
 
 
 def shown_target(target: Mapping[str, object]) -> str:
-    """The command or the URL on one line, without secrets."""
+    """Return the command or the URL on one line, without secrets."""
     from mcptest_engine.suite.secrets import without_userinfo
 
     declared = declared_target(target, {})

@@ -49,18 +49,18 @@ class Process(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """What it is known by while others come and go."""
+        """The role and the number, which identify the process in changing lists."""
         return self.role, self.number
 
     def replaces(self, other: Process | None) -> bool:
-        """Whether this is `other` started again."""
+        """Whether this process is `other` after a restart."""
         if other is None or self.number <= other.number:
             return False
         return (self.role, self.name, self.suite, self.session) == (other.role, other.name, other.suite, other.session)
 
     @property
     def title(self) -> str:
-        """Whose it is and what for: `weather, spare server of weather.yml`."""
+        """The owner and the purpose: `weather, spare server of weather.yml`."""
         suite = suite_title(self.suite, self.suites)
         words = {
             "run": f"{self.name}, in a run of {suite}" if suite else f"{self.name}, in a run",
@@ -116,7 +116,7 @@ def processes_of(rows: Iterable[RunningProcess], suites: Iterable[str] = ()) -> 
 
 
 def count_text(processes: Iterable[Process]) -> str:
-    """How much runs besides ourselves: `2 processes, 1 HTTP session`; "" for nothing."""
+    """Return how many processes and HTTP sessions there are, without `OURS`; "" for none."""
     others = [one for one in processes if one.role not in OURS]
     with_pid = sum(one.pid is not None for one in others)
     sessions = len(others) - with_pid

@@ -58,7 +58,7 @@ class Progress:
 
     @property
     def busy(self) -> bool:
-        """Whether a run is on or waits for its turn."""
+        """Whether a run is active or waits for its turn."""
         return self.run is not None or bool(self.waiting)
 
     @property
@@ -121,19 +121,19 @@ class Progress:
         self.unwanted &= self._active_runs
 
     def queue(self, run: str) -> None:
-        """The engine has queued a run."""
+        """Record that the engine has queued a run."""
         self._begin()
         self.waiting.add(run)
 
     def start(self, run: str, path: str, tests: int) -> None:
-        """A run of so many tests of the suite at `path` is on."""
+        """Record that a run of `tests` tests of the suite at `path` has started."""
         self._begin()
         self.waiting.discard(run)
         self.run, self.newest, self.path = run, run, path
         self.total += tests - self.asked.pop(run, 0)
 
     def finish_test(self, test: str, result: Mapping[str, Any]) -> None:
-        """A test was decided, or given up."""
+        """Count a test as done, or as not run, and add its cost."""
         if result.get("not_run") in GIVEN_UP:
             self.not_run += 1
         else:
@@ -141,12 +141,12 @@ class Progress:
         self.spent.finish(test, result)
 
     def finish(self, run: str, record: Mapping[str, Any]) -> None:
-        """Add the time of a run, which has ended."""
+        """Record the end of a run, and add its duration."""
         self.took += record.get("duration_ms", 0.0) / 1000
         self._end(run)
 
     def fail(self, run: str, kind: str) -> None:
-        """A run has no record: it was cancelled, or could not begin."""
+        """Record the end of a run that was cancelled or could not begin."""
         self.not_run += self.asked.pop(run, 0) if kind == CANCELLED else 0
         self._end(run)
 

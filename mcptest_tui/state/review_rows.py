@@ -110,7 +110,7 @@ def diff_lines(before: str, after: str, around: int | None = None, *, numbered: 
 
 
 def _is_item(rows: Sequence[str]) -> bool:
-    """Whether they are one item of a list."""
+    """Whether the lines belong to one item of a list."""
     return bool(rows) and rows[0].startswith("- ") and all(row[:2] in ("  ", "") for row in rows[1:])
 
 

@@ -83,7 +83,7 @@ class Item:
 
     @property
     def risks(self) -> list[str]:
-        """Why it needs a look before it is accepted."""
+        """The reasons to check the proposal before it is accepted."""
         risks = {
             "can only be rejected": bool(self.stale),
             "needs arguments": self.needs_arguments,
@@ -94,7 +94,7 @@ class Item:
 
     @property
     def mark(self) -> str:
-        """The mark of its first risk, " " without one."""
+        """The mark of the first risk; a space without any."""
         return RISK_MARKS[self.risks[0]] if self.risks else " "
 
     def is_missing_arguments(self, text: str | None) -> bool:
@@ -108,11 +108,11 @@ class Item:
 
     @property
     def to_edit(self) -> str:
-        """What a person edits: `after`, below what the tool takes as arguments."""
+        """The text to edit: `after`, below the accepted arguments as comments."""
         return "".join(f"# {line}\n" for line in self.arguments) + self.after
 
     def undescribed(self, text: str) -> str:
-        """An edited text without the lines of `arguments` above it."""
+        """Return an edited text without the comments about arguments above it."""
         lines = text.split("\n")
         while self.arguments and lines and lines[0].startswith("#"):
             del lines[0]
@@ -124,12 +124,12 @@ class Item:
         return self.kind, *(part for part in self.path if not part.isdigit()), self.target or _target(self.after)
 
     def is_about(self, suite: str, test: str) -> bool:
-        """Whether it is about this test of the suite at that path."""
+        """Whether the proposal changes this test of the suite at that path."""
         return test in (self.title, *self.tests) and suite.endswith((self.suite, self.run_suite or self.suite))
 
 
 def item_of(told: Mapping[str, Any]) -> Item:
-    """An item from the engine's answer."""
+    """Return a proposal made of the engine's answer."""
     texts: dict[str, Any] = {name: str(told.get(name) or "") for name in _TEXTS}
     texts.update(
         {name: tuple(map(str, told.get(name) or ())) for name in ("left_out", "notes", "tests", "path", "arguments")}
@@ -164,14 +164,14 @@ _TEXTS = (
 
 
 class Decision(NamedTuple):
-    """`text` is the fragment as it was edited, None as it was proposed."""
+    """A decision; `text` is the edited fragment, None for the proposed one."""
 
     choice: str
     text: str | None = None
 
 
 class Reviewing:
-    """The list, the cursor in it, and the decisions."""
+    """The list of proposals, the cursor in it, and the decisions."""
 
     def __init__(self) -> None:
         self.items: tuple[Item, ...] = ()
@@ -186,7 +186,7 @@ class Reviewing:
         """Decisions of items that are not there: a suite may be broken, or gone, for as long as somebody works at it."""
 
     def put(self, items: Iterable[Item]) -> None:
-        """The list as it is now; the cursor stays on its item, or where that was."""
+        """Replace the proposals; the cursor stays on its item, or at its row."""
         current = self.current
         self.items = tuple(items)
         self.risks = tuple(dict.fromkeys(word for item in self.items for word in item.risks))
@@ -203,15 +203,15 @@ class Reviewing:
 
     @property
     def current(self) -> Item | None:
-        """The item under the cursor."""
+        """The proposal under the cursor, None without proposals."""
         return self.items[self.at] if self.at < len(self.items) else None
 
     def move(self, steps: int) -> bool:
-        """Look at another one without deciding; False at either end."""
+        """Move the cursor without deciding; return False at either end."""
         return self.go(self.at + steps)
 
     def go(self, at: int) -> bool:
-        """Look at the item with this number, or the nearest."""
+        """Move the cursor to item `at`, or the nearest; return whether it moved."""
         wanted = min(max(at, 0), max(len(self.items) - 1, 0))
         moved, self.at = wanted != self.at, wanted
         return moved
@@ -224,7 +224,7 @@ class Reviewing:
     # Deciding
 
     def decision(self, item: Item) -> Decision | None:
-        """What was decided of an item so far."""
+        """Return the decision about a proposal so far, None without one."""
         return self.decisions.get(item.id)
 
     def decide(self, choice: str, text: str | None = None) -> None:
@@ -236,13 +236,13 @@ class Reviewing:
         self._next()
 
     def decide_all(self, items: Sequence[Item], choice: str) -> None:
-        """Decide several at once, as they were proposed."""
+        """Decide about several proposals at once, with their proposed texts."""
         for item in items:
             self._put(item, Decision(choice))
         self._next()
 
     def undo(self) -> Item | None:
-        """Take the last decision back, and look at its item; None when there is none."""
+        """Undo the last decision and move to its item; return None without one."""
         if not self._order:
             return None
         key = self._order.pop()
@@ -251,7 +251,7 @@ class Reviewing:
         return self.current
 
     def rest(self) -> list[Item]:
-        """All that nothing was decided of yet."""
+        """Return all proposals without a decision."""
         return [item for item in self.items if item.id not in self.decisions]
 
     def alike(self, item: Item) -> list[Item]:
@@ -263,32 +263,32 @@ class Reviewing:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many were decided in which way, and how many are left."""
+        """The number of decisions of each kind, and of the proposals left."""
         found = Counter(one.choice for one in self.decisions.values())
         return {ACCEPT: found[ACCEPT], REJECT: found[REJECT], SKIP: found[SKIP], "left": len(self.rest())}
 
     @property
     def unwritten(self) -> int:
-        """Decisions that change something once they are written."""
+        """The number of decisions that will change something when they are written."""
         counts = self.counts
         return counts[ACCEPT] + counts[REJECT]
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was decided, and something of it is to be written."""
+        """Whether all proposals are decided, and at least one decision needs writing."""
         return bool(self.items) and not self.rest() and self.unwritten > 0
 
     def accepted(self) -> list[Item]:
         return [item for item in self.items if (one := self.decision(item)) is not None and one.choice == ACCEPT]
 
     def files(self, items: Iterable[Item] | None = None) -> list[str]:
-        """What accepted items, or these, would change: suites, or the snapshots of one."""
+        """Return what the accepted proposals change: suites, or the snapshots of one."""
         chosen = self.accepted() if items is None else items
         snapshots = "the snapshots of "
         return list(dict.fromkeys(f"{snapshots if item.kind == 'snapshot' else ''}{item.suite}" for item in chosen))
 
     def to_write(self) -> list[dict[str, Any]]:
-        """The decisions for the engine, without those that leave things as they are."""
+        """Return the decisions for the engine, without those that skip."""
         found = []
         for item in self.items:
             one = self.decision(item)
@@ -316,7 +316,7 @@ class Reviewing:
 
 
 def file_names_text(files: Sequence[str]) -> str:
-    """`weather.yml`, or `weather.yml, b.yml and 3 more`."""
+    """Return the names for a sentence: `a.yml and b.yml`, `a.yml, b.yml and 3 files more`."""
     if len(files) <= 2:
         return " and ".join(files)
     return f"{', '.join(files[:2])} and {counted(len(files) - 2, 'file')} more"
@@ -357,6 +357,6 @@ def rest_question(state: Reviewing, choice: str) -> tuple[list[Item], str, list[
 
 
 def _target(fragment: str) -> str:
-    """The first target that a fragment names: what an assertion is about."""
+    """Return the first assertion path that a fragment names."""
     at = fragment.find("target:")
     return "" if at < 0 else fragment[at + 7 :].split("\n", 1)[0].split(",", 1)[0].strip().strip("\"'}")

@@ -61,7 +61,7 @@ class ServerView(NamedTuple):
     run_id: str = ""
 
     def of_run(self, run_id: str) -> ServerView:
-        """The same without what it wrote in another run."""
+        """Return the same view, without stderr text from another run."""
         return self if self.run_id in ("", run_id) else self._replace(stderr="")
 
 
@@ -97,7 +97,7 @@ class Summary:
 
     @property
     def passed(self) -> bool:
-        """Whether everything that ran passed."""
+        """Whether tests ran and all passed, with no gate missed and nothing left unchecked."""
         return (
             bool(self.total)
             and not self.counts.get("fail")
@@ -109,7 +109,7 @@ class Summary:
 
     @property
     def cost_text(self) -> str:
-        """What all of it cost, as far as prices are known."""
+        """Return the cost of the run, as far as prices are known."""
         return sum_text([cost_of(row.get("cost_usd")) for row in (*self.models, *self.scorers)])
 
     @property
@@ -146,12 +146,12 @@ class RunView:
         return self._around.get(test, ())
 
     def start(self, tests: Iterable[TestOfRun]) -> None:
-        """A run of these tests is on: forget the hooks around them."""
+        """Forget the hooks around these tests, because a new run has started."""
         for test in tests:
             self._around.pop(test["id"], None)
 
     def finish_test(self, run: str, test: str) -> None:
-        """A test of a run was decided."""
+        """Record that a test of a run was decided."""
         self._finished.setdefault(run, []).append(test)
 
     def finish_hook(self, hook: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ class RunView:
         self._finished.pop(run, None)
 
     def put_server(self, event: ServerState) -> None:
-        """A server of a suite has another state."""
+        """Store the new state of a suite's server."""
         if event["state"] == "closed":
             return
         place = event.get("path", ""), event["server"]

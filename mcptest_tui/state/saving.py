@@ -49,7 +49,7 @@ class Proposal:
 
     @property
     def shown(self) -> str:
-        """The matcher on one line."""
+        """The matcher and its value on one line."""
         name, value = next(iter(self.matcher.items()))
         if name == "not" and isinstance(value, Mapping) and value:
             inner, value = next(iter(value.items()))
@@ -94,11 +94,11 @@ class Saving:
 
     @property
     def place(self) -> Place:
-        """The suite that is chosen to save the test in."""
+        """The suite in which the test will be saved."""
         return self.places[self.at]
 
     def test(self) -> dict[str, Any]:
-        """The test's mapping, in the order in which one writes it."""
+        """Return the test as a mapping, with its keys in the usual order."""
         found: dict[str, Any] = {"name": _escaped(self.name)}
         if self.place.several:
             found["server"] = self.place.server
@@ -120,7 +120,7 @@ class Saving:
         return {**found, **({"expect": expect} if expect else {})}
 
     def with_test(self, before: str | None) -> SavedTest:
-        """The file with the test, `before` being its text now. Raises: EditRefused."""
+        """Return the file with the test added to its text `before`. Raises: EditRefused."""
         from mcptest_engine.suite.edit import append_test
         from mcptest_engine.suite.text_edits import apply
 
@@ -137,7 +137,7 @@ class Saving:
         )
 
     def _beginning(self) -> str:
-        """A new suite with the server, and no test yet."""
+        """Return the text of a new suite with the server and no test."""
         from mcptest_engine.suite.edit import set_value
         from mcptest_engine.suite.text_edits import apply
 
@@ -337,7 +337,7 @@ def _name(method: str, params: Mapping[str, object], answer: Mapping[str, object
 
 
 def _escaped(value: object) -> Any:
-    """A value in which nothing is taken for a template."""
+    """Return a value in which no text is read as a template."""
     if isinstance(value, str):
         return value.replace("${", "$${")
     if isinstance(value, Mapping):
@@ -346,7 +346,7 @@ def _escaped(value: object) -> Any:
 
 
 def _unescaped(value: object) -> Any:
-    """The value that `_escaped` made this of."""
+    """Return the value that `_escaped` was given."""
     if isinstance(value, str):
         return value.replace("$${", "${")
     if isinstance(value, Mapping):

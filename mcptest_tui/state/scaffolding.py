@@ -50,12 +50,12 @@ class ToolRow:
 
     @property
     def label(self) -> str:
-        """What it is, in a few words."""
+        """The class of the tool in a few words."""
         return "allowed: its tests run" if self.allowed else LABELS.get(self.tool_class, self.tool_class)
 
 
 class Destination(NamedTuple):
-    """A file: a new one, or a suite that is there already."""
+    """The file to write: a new one, or an existing suite."""
 
     path: str
     new: bool
@@ -99,7 +99,7 @@ class Scaffolding:
 
     @property
     def destination(self) -> Destination:
-        """The file that is chosen to write to."""
+        """The file that is selected to be written."""
         return self.places[self.place]
 
     def engine_options(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class Scaffolding:
         return again
 
     def failed(self, problem: str) -> None:
-        """It cannot be made so."""
+        """Store why the suite could not be made, and drop its text."""
         self.problem, self.before, self.after = problem, "", ""
 
     def rows(self) -> list[Row]:
@@ -151,7 +151,7 @@ class Scaffolding:
         return rows
 
     def toggle(self, row: Row) -> bool:
-        """Tick, untick or choose; False where there is nothing to."""
+        """Tick or untick the row, or select its file; return False without effect."""
         if row.kind == "tool":
             self.tools[row.at].chosen = not self.tools[row.at].chosen
         elif row.kind == "option":
@@ -173,7 +173,7 @@ class Scaffolding:
         return True
 
     def toggle_all(self) -> None:
-        """Tick all tools but those that destroy; when they are, none."""
+        """Tick all tools but destructive ones; if they are ticked, untick all."""
         harmless = [tool for tool in self.tools if tool.tool_class != DESTRUCTIVE]
         wanted = not all(tool.chosen for tool in harmless)
         for tool in harmless if wanted else self.tools:

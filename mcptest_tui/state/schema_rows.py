@@ -33,7 +33,7 @@ class SchemaRow(NamedTuple):
 
 
 def rows_of(schema: object) -> list[SchemaRow]:
-    """The members of an object's schema; [] for one that has none."""
+    """Return the members of an object's schema, [] for one without members."""
     rows: list[SchemaRow] = []
     for row in _members(schema, schema, 0, frozenset({"#"})):
         rows.append(row)
@@ -140,7 +140,7 @@ def _row(name: object, schema: object, root: object, depth: int, required: bool,
 
 
 def _references(schema: object, root: object) -> frozenset[str]:
-    """What a schema refers to, itself and in its items."""
+    """Return what a schema refers to, itself and in its items."""
     items = resolved(schema, root).get("items")
     found = [one.get("$ref") for one in (schema, items) if isinstance(one, dict)]
     return frozenset(one for one in found if isinstance(one, str))

@@ -18,7 +18,7 @@ _NAME = 200
 
 
 def number(value: object) -> str:
-    """A score with at most three digits behind the point."""
+    """Return a score with at most three decimals."""
     if not isinstance(value, int | float):
         return ""
     return f"{value:.3f}".rstrip("0").rstrip(".") or "0"

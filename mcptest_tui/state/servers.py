@@ -81,7 +81,7 @@ class Server:
 
     @property
     def connected(self) -> bool:
-        """Whether it can be called."""
+        """Whether the tools of the server can be called now."""
         return self.state == "ready"
 
     def has_capability(self, capability: str, member: str = "") -> bool:
@@ -94,7 +94,7 @@ class Server:
 
     @property
     def own_name(self) -> str:
-        """What the server calls itself."""
+        """The name and version that the server reports of itself."""
         parts = [self.info.get(key) for key in ("name", "version")]
         return " ".join(str(part) for part in parts if isinstance(part, (str, int, float)) and part)
 
@@ -106,7 +106,7 @@ class Heading(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """Settings of an agent that could not be read."""
+    """An agent's settings file that could not be read."""
 
     path: str
     client: str
@@ -144,7 +144,7 @@ class Servers:
         self._replace("suite", found)
 
     def put_found(self, answer: Mapping[str, Any]) -> None:
-        """What the engine found in the settings of agents."""
+        """Add the servers that the engine found in settings of agents."""
         found: dict[str, Server] = {}
         for told in answer.get("servers", ()):
             key = f"found:{told['key']}"
@@ -203,7 +203,7 @@ class Servers:
     # What becomes of them
 
     def apply(self, events: Iterable[WorkbenchEvent], now: float) -> set[str]:
-        """Take `server.state` events of our sessions; the keys of the servers that changed."""
+        """Apply `server.state` events of the workbench's sessions; return the changed servers' keys."""
         changed: set[str] = set()
         for event in events:
             if event["event"] != "server.state":
@@ -215,7 +215,7 @@ class Servers:
         return changed
 
     def put_processes(self, processes: tuple[Process, ...]) -> set[str]:
-        """What runs of servers that nobody has connected; the keys of those for which that is new."""
+        """Store which servers run without a connection; return the changed servers' keys."""
         self.processes = processes
         changed = set[str]()
         for server in self.by_key.values():
@@ -226,13 +226,13 @@ class Servers:
         return changed
 
     def refused(self, server: Server, message: str, hint: str | None) -> None:
-        """It could not even be tried."""
+        """Mark a server as failed, because connecting could not even be tried."""
         server.state, server.message, server.hint, server.stderr = "failed", message, hint or "", ""
         server.failed_at, server.died, server.short = "", False, "failed"
         server.version += 1
 
     def lost(self) -> None:
-        """The engine is gone, and every session with it."""
+        """Mark all servers as disconnected, because the engine process has ended."""
         for server in self.by_key.values():
             if server.state != "off":
                 server.state, server.message, server.hint = "off", "the engine stopped; connect it again", ""
@@ -240,20 +240,20 @@ class Servers:
                 server.version += 1
 
     def named(self, name: str, suite: str = "") -> Server | None:
-        """The server that goes by a name; one that is connected before others."""
+        """Return the server of this name, a connected one before others."""
         found = [one for one in self.by_key.values() if one.name == name and (not suite or one.path == suite)]
         return next((one for one in found if one.connected), found[0] if found else None)
 
     def needs_consent(self, server: Server) -> bool:
-        """Whether a person has to agree before this is started."""
+        """Whether the person must agree before this server is started."""
         return server.ask and server.consent not in self.agreed
 
     def agree(self, consent: tuple[str, str]) -> None:
-        """A person said yes, to this command or URL with these settings."""
+        """Remember that the person agreed to a command or URL with its settings."""
         self.agreed.add(consent)
 
     def rebuild(self) -> None:
-        """The rows of the list."""
+        """Build the rows of the list from the groups of servers."""
         rows: list[Heading | Server | ConfigProblem] = []
         for group, title in HEADINGS.items():
             servers = [server for server in self.by_key.values() if server.group == group]
@@ -299,7 +299,7 @@ class Servers:
 
 
 def state_mark(server: Server) -> str:
-    """The name of the mark of its state."""
+    """Return the name of the mark for the server's state."""
     known = {"off": "off", "ready": "on", "failed": "fail"}
     return "on" if server.runs else known.get(server.state, "queued")
 

@@ -20,7 +20,7 @@ UNKNOWN = "price unknown"
 
 @dataclass(slots=True)
 class RunCost:
-    """The sum of a run; `unpriced` says that something cost what nobody knows."""
+    """The cost of a run; `unpriced` says that some price is unknown."""
 
     ended: list[float] = field(default_factory=list)
     going: dict[tuple[str, int], float | None] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class RunCost:
     _told: tuple[int, str] = (-1, "")
 
     def turn(self, event: AgentTurn) -> None:
-        """A model has answered in a test that runs."""
+        """Add the cost of a model's turn in a running test."""
         self.going[event["id"], event.get("trial", 0)] = cost_of(event["cost_usd"])
         self._told = (-1, "")
 

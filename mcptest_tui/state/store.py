@@ -33,7 +33,7 @@ STOPPED = "not run: the run was stopped"
 
 
 class Moved(NamedTuple):
-    """One row's way from one status to another."""
+    """The change of one row from one status to another."""
 
     row: TestRow
     before: str
@@ -91,7 +91,7 @@ class Store:
     # Documents
 
     def put_document(self, document: Document) -> None:
-        """Take a suite as it stands now."""
+        """Add a suite, or replace it by its current text."""
         path = document.path
         good = self._good.get(path)
         self.documents[path] = document
@@ -108,7 +108,7 @@ class Store:
         self._take(document, known=good is not None)
 
     def drop_document(self, path: str) -> None:
-        """Forget a suite, whose file is gone."""
+        """Remove a suite whose file was deleted, and its tests."""
         for held in (self.documents, self.previous, self.stale, self._good):
             held.pop(path, None)
         self._drop([row.id for row in self.rows.values() if row.path == path])
@@ -189,7 +189,7 @@ class Store:
                     row.asked_digest = row.digest
 
     def interrupt(self) -> None:
-        """The engine is gone, and all runs with it; what was decided stays."""
+        """End all runs after the engine has ended; decided tests keep their verdicts."""
         self.progress.forget()
         for run in list(self._runs):
             self._end(run, "not run: the engine stopped")
@@ -321,7 +321,7 @@ class Store:
             self._set(other, "running")
 
     def _answer(self, row: TestRow, run: str, waits_for: str) -> None:
-        """The call of a test was answered."""
+        """Record that a test's call was answered and waits for its verdict."""
         self._end_call(row, run, is_answered=waits_for == "list")
         if row.busy:
             self._set(row, "queued")

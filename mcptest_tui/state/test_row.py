@@ -81,12 +81,12 @@ class TestRow:
 
     @property
     def is_weak(self) -> bool:
-        """Whether its assertions demand little."""
+        """Whether the assertions of the test demand little."""
         return is_weak(Strength(self.strength) if self.strength else None, self.mutation_score)
 
     @property
     def own_ms(self) -> float | None:
-        """What it took without the time behind an earlier call."""
+        """The duration in ms, without the time spent behind an earlier call."""
         return None if self.duration_ms is None else self.duration_ms - waited_ms(self.behind)
 
     @property
@@ -109,7 +109,7 @@ class TestRow:
 
     @property
     def busy(self) -> bool:
-        """Whether it waits for a run or is in one."""
+        """Whether the test waits for a run or is in one."""
         return self.status in BUSY
 
     @property

@@ -35,7 +35,7 @@ BLANK = line("")
 
 
 def indented(told: TextLine, by: int = 4) -> TextLine:
-    """The same line further to the right."""
+    """Return the same line, indented by `by` more cells."""
     return told._replace(at=told.at + by, hang=told.hang + by)
 
 

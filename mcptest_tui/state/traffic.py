@@ -86,13 +86,13 @@ class Row:
 
     @property
     def own_ms(self) -> float | None:
-        """What it took without the time behind an earlier request."""
+        """The duration in ms, without the time spent behind an earlier request."""
         took = self.took
         return None if took is None else took - waited_ms(self.behind if self.asked is None else self.asked.behind)
 
 
 class Filter:
-    """What is wanted of a row; `problem` says what in the text is not understood."""
+    """A filter of messages; `problem` says what in its text is not understood."""
 
     def __init__(self, text: str = "") -> None:
         self.text = text
@@ -111,7 +111,7 @@ class Filter:
         return bool(self._tests)
 
     def __call__(self, row: Row) -> bool:
-        """Whether a row is wanted."""
+        """Whether a message matches all parts of the filter."""
         return all(test(row) for test in self._tests)
 
     def _test(self, name: str, value: str) -> Callable[[Row], bool] | None:
@@ -169,7 +169,7 @@ class Traffic:
         self._waits: defaultdict[tuple[object, bool], Waits] = defaultdict(Waits)
 
     def apply(self, events: Iterable[WorkbenchEvent]) -> bool:
-        """Take `traffic` events; whether anything that is shown has changed."""
+        """Add messages from `traffic` events; return whether anything shown has changed."""
         changed = False
         for event in events:
             if event["event"] != "traffic":
@@ -195,14 +195,14 @@ class Traffic:
         self.rebuild()
 
     def pause(self, paused: bool) -> None:
-        """Let the rows stand still, or go on with all that came meanwhile."""
+        """Stop updating the shown rows, or show all messages that came meanwhile."""
         self.paused = paused
         if not paused:
             self.missed = 0
             self.rebuild()
 
     def rebuild(self) -> None:
-        """What is shown, from the beginning."""
+        """Select the shown rows anew from all messages."""
         self._stale = False
         wanted, folds = self.filter, self.pairs
         self.shown = [row for row in self.rows if not (folds and row.asked is not None) and self._matches(wanted, row)]
@@ -215,20 +215,20 @@ class Traffic:
         self._waits.clear()
 
     def lost(self) -> None:
-        """The engine is gone, and with it the servers and the bodies."""
+        """Mark all bodies as gone and end all sessions after the engine has ended."""
         for row in self.rows:
             row.gone = True
         for stream in {key[0] for key in self._open}:
             self._end(stream, time.time())
 
     def place(self, row: Row) -> int | None:
-        """Where a row stands in what is shown, or what it is folded into."""
+        """Return the index of a row, or of the row that it is folded into."""
         wanted = row.asked if self.pairs and row.asked is not None else row
         low = bisect_left(self.shown, _PLACE(wanted), key=_PLACE)
         return low if low < len(self.shown) and self.shown[low] is wanted else None
 
     def _end(self, stream: object, at: float) -> bool:
-        """A session is over: what is open in it gets no response."""
+        """End a session: its open requests get no response."""
         for sent in (True, False):
             self._waits.pop((stream, sent), None)
         for key in [key for key in self._open if key[0] == stream]:
@@ -262,7 +262,7 @@ class Traffic:
         return True
 
     def _matches(self, wanted: Filter, row: Row) -> bool:
-        """In pairs a request is also wanted for what its response is."""
+        """Whether a row is shown; in pairs, a matching response counts for its request."""
         if row.is_spare and not wanted.takes_spare:
             return False
         if wanted(row):
@@ -303,7 +303,7 @@ def _put(rows: list[Row], row: Row) -> None:
 
 
 def clock_shown(at: float) -> str:
-    """The time of day with milliseconds."""
+    """Return the time of day with milliseconds."""
     return f"{time.strftime('%H:%M:%S', time.localtime(at))}.{int(at * 1000) % 1000:03d}"
 
 

@@ -70,7 +70,7 @@ def group_id(path: str, block: str = "") -> str:
 
 
 class TreeRows:
-    """What the list shows; `entries` is all of it."""
+    """The rows of the list of tests; `entries` has all of them."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -102,7 +102,7 @@ class TreeRows:
         self.entries = self._grouped(store, chosen) if self.order == "file" else self._sorted(chosen)
 
     def position(self, name: str | None) -> int | None:
-        """Where the entry of this id stands."""
+        """Return the index of the entry with this id, None without one."""
         return next((at for at, other in enumerate(map(_ID, self.entries)) if other == name), None)
 
     def grow(self, added: Iterable[TestRow]) -> bool:
@@ -126,12 +126,12 @@ class TreeRows:
         return True
 
     def use_filter(self, text: str) -> None:
-        """Another filter; what was folded under the one before is open again."""
+        """Apply another filter; groups folded under the previous one are open again."""
         self.filter = parse_filter(text)
         self._filter_folds = {}
 
     def update(self, moved: Iterable[Moved], finished: Iterable[str], store: Store) -> bool:
-        """Count what has happened; true when rows have to be built anew."""
+        """Update the groups' counts; return True when rows must be built anew."""
         due = False
         member, groups = self._member, self._groups
         path = block = None
@@ -262,11 +262,11 @@ class TreeRows:
                 self.folded[name] = shut
 
     def reveal(self, row: TestRow) -> bool:
-        """Open what a test stands in; true when that changed something."""
+        """Unfold the groups around a test; return True when that changed something."""
         return any([self.fold(group_id(row.path), False), self.fold(group_id(row.path, row.block), False)])
 
     def parent_of(self, entry: Entry) -> str | None:
-        """The id of the group around an entry."""
+        """Return the id of the group around an entry, None without one."""
         if isinstance(entry, TestRow):
             return group_id(entry.path, entry.block) if self.order == "file" else None
         return group_id(entry.path) if isinstance(entry, Note) or entry.depth else None
@@ -286,7 +286,7 @@ class TreeRows:
         ]
 
     def shown_tests(self, store: Store) -> list[TestRow]:
-        """Every test that the filter lets through, in file order."""
+        """Return every test that matches the filter, in file order."""
         return [row for test in store.order if (row := store.rows[test]) in self._member]
 
     def next_failure(self, after: str | None, step: int, store: Store) -> TestRow | None:
@@ -315,11 +315,11 @@ class TreeRows:
         return -1
 
     def remember(self) -> dict[str, Any]:
-        """What the next session restores: the folded groups and the order."""
+        """Return what the session stores: the folded groups and the order."""
         return {"folded": {name: shut for name, shut in self.folded.items() if shut}, "order": self.order}
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """From the session; of any shape."""
+        """Apply what the session stored, which may have any shape."""
         folded = memory.get("folded")
         if isinstance(folded, dict):
             self.folded = {str(name): True for name, shut in folded.items() if shut is True}
@@ -339,7 +339,7 @@ def suite_title(path: str, paths: Iterable[str]) -> str:
 
 
 def _notes(path: str, at: int, item: Diagnostic) -> Iterator[Note]:
-    """The message, and below it the hint."""
+    """Return the rows of a message and of the hint below it."""
     yield Note(f"{path}\0\0{at}", item.message, False, path, item.file, item.line, item.column)
     if item.hint:
         yield Note(f"{path}\0\0{at} hint", item.hint, True, path, item.file, item.line, item.column)

@@ -35,7 +35,7 @@ _STYLES = {
 
 
 def expand(template: str, values: Mapping[str, object]) -> str:
-    """The URI; a variable without a value is left out."""
+    """Return the URI of a template; variables without values are left out."""
 
     def expression(found: re.Match[str]) -> str:
         style = _STYLES[found[1]]

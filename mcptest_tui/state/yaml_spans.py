@@ -49,7 +49,7 @@ _UNSURE = re.compile("[\"'#$]")
 
 @lru_cache(maxsize=8_192)
 def paint(line: str, state: int) -> Painted:
-    """The spans of a line that begins in `state`."""
+    """Return the coloured spans of a line that begins in `state`, and the state after it."""
     line = line[:_LONGEST]
     if state > NORMAL:
         stripped = line.lstrip(" ")
