@@ -36,7 +36,7 @@ class Agents:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Folders to watch, beside that of proposals."""
+        """The folders to watch besides that of the proposals."""
         return tuple(str(self._host.workspace.data_dir / name) for name in ("runs", "inline"))
 
     @property

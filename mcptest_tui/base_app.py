@@ -193,7 +193,7 @@ class BaseApp(Sturdy, App[int]):
         return TerminalDriver if found is LinuxDriver else found
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's own, and the one for terminals that have ASCII only."""
+        """Return Textual's line filters, and `AsciiOnly` for terminals with ASCII only."""
         filters = super().get_line_filters()
         if not PLAIN:
             return filters

@@ -31,7 +31,7 @@ class Copied(NamedTuple):
     file: Path | None = None
 
     def said(self, what: str) -> tuple[str, str]:
-        """`Copied repro command`, and the details `xclip, 84 bytes`."""
+        """Return the message `Copied repro command` and its details `xclip, 84 bytes`."""
         if self.file is not None:
             return f"Copied the path of a file with {what} ({self.size:,} bytes): {self.file}", ""
         return f"Copied {what}", f"{self.way}, {self.size:,} bytes"

@@ -167,7 +167,7 @@ class Wrong(NamedTuple):
 
 
 def _wrong(key: str, given: object) -> Wrong | None:
-    """What is wrong with one entry, or None."""
+    """Return what is wrong with one setting, None when nothing is."""
     if key not in KEYS:
         return Wrong(key, f'unknown key "{key}"', did_you_mean(key, KEYS) or "known are " + ", ".join(KEYS))
     if key in CHOICES:

@@ -234,7 +234,7 @@ class EngineClient:
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """One process: calls `on_line` for each line, and `on_end` once."""
+    """The engine process: calls `on_line` for each line of output, and `on_end` once."""
 
     def __init__(self, on_line: Callable[[bytes], None], on_end: Callable[[_Child, str], None]) -> None:
         self._on_line, self._on_end = on_line, on_end

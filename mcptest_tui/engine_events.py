@@ -18,7 +18,7 @@ OF_TESTS = frozenset({"case.started", "case.finished"})
 
 
 class EngineEvents:
-    """Applies the events, and shows when the engine process has ended."""
+    """Applies the engine's events, and shows when the engine process has ended."""
 
     def __init__(self, app: BaseApp, tips: Tips) -> None:
         self._app, self._tips = app, tips

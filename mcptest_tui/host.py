@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MessageOutput(Protocol):
-    """Where messages go: `Messages` of the workbench, or `Printer` of `--plain`."""
+    """Shows messages to the person: `Messages` of the workbench, or `Printer` of `--plain`."""
 
     def notify(
         self,

@@ -54,7 +54,7 @@ class Keymap(NamedTuple):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong, a line each."""
+        """The problems of the keymap file, one line for each."""
         return tuple(one.text for one in self.wrong)
 
 

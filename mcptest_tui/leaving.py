@@ -33,7 +33,7 @@ class Leaving:
         self._left = self._gone = False
 
     def listen(self) -> None:
-        """End in order on SIGTERM, and when the terminal is closed."""
+        """Handle SIGTERM and the closing of the terminal by an orderly end."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread: a test's app

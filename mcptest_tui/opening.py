@@ -64,7 +64,7 @@ def open_workbench(arguments: list[str]) -> int | None:
 
 
 def run_workbench(paths: list[str]) -> int:
-    """Run the drawn workbench until it is left; the exit code."""
+    """Run the full-screen workbench until the person quits; return the exit code."""
     import gc
 
     gc.disable()  # nothing made until the first paint is garbage, and looking for it delays that

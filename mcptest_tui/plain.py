@@ -135,7 +135,7 @@ class Printer:
 
 
 class PlainWorkbench:
-    """One session of lines: the `Host` of `Suites`, `Runs` and `Reviews`."""
+    """One session of `--plain`: the `Host` of `Suites`, `Runs` and `Reviews`."""
 
     def __init__(self, paths: list[str], *, color: bool = False) -> None:
         OWN_KEYS.update({action: (f"`{command}`",) for action, command in SPOKEN.items()})  # what messages name as keys
@@ -174,7 +174,7 @@ class PlainWorkbench:
         return [self.reviews.folder]
 
     def documents_read(self) -> None:
-        """Say which suites have problems now and had none before."""
+        """Print which suites have problems now and had none before."""
         unsound = {path for path, document in self.store.documents.items() if not document.sound}
         for path in sorted(unsound - self._unsound):
             name, problems = self.out.near(path), len(self.store.documents[path].diagnostics)

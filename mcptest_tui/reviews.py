@@ -153,7 +153,7 @@ class Reviews:
     # Leaving
 
     def unwritten(self) -> str:
-        """What quitting would leave undecided again; "" when nothing."""
+        """Return a text about the decisions that quitting would lose; "" for none."""
         drafts = len(self.state.drafts)
         if not self.state.unwritten:
             return f"Review: {counted(drafts, 'edited text')}, not accepted." if drafts else ""

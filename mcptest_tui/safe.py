@@ -25,7 +25,7 @@ NEAR = 3
 
 
 def safe_text(text: str) -> str:
-    """`text` sanitised, with tabs as spaces; line breaks stay."""
+    """Return `text` sanitised, with tabs as spaces; line breaks stay."""
     return sanitise(text.replace("\r\n", "\n")).expandtabs(TAB)
 
 

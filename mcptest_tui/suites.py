@@ -70,7 +70,7 @@ class DocumentCache:
 
 
 class Suites:
-    """Keeps the host's store's documents true to the disk."""
+    """Reads the host's suites, again whenever their files change."""
 
     def __init__(self, host: Host, paths: list[str], by_hand: list[str]) -> None:
         self._host = host

@@ -63,7 +63,7 @@ def key_shown(key: str) -> str:
 
 
 def keys_shown(keys: tuple[str, ...] | list[str]) -> str:
-    """Several keys for one action: `r, ^r`."""
+    """Return several keys for one action as text: `r, ^r`."""
     return ", ".join(map(key_shown, keys))
 
 
@@ -83,7 +83,7 @@ def key_of(name: str, *, typing: bool = False) -> str:
 
 
 def duration_shown(seconds: float) -> str:
-    """`0.4 s`, `12 s`, `2:05`."""
+    """Return a duration for people: `0.4 s`, `12 s`, `2:05`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     return f"{seconds:.0f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

@@ -46,7 +46,7 @@ EMPTY_LINES = (
 
 
 def empty_hints(*, failed: bool = False) -> tuple[tuple[str, str], ...]:
-    """What to do where nothing is proposed."""
+    """Return hints on what to do when there are no proposals."""
     first = (
         f"{key_of('fail.next')} goes to what failed, {key_of('open.detail')} shows why, "
         f"{key_of('open.edit')} opens the test in the editor"

@@ -136,7 +136,7 @@ class Deciding(Controller):
         self.decide(REJECT)
 
     def action_skip(self) -> None:
-        """Leave the proposal for another time."""
+        """Skip the proposal, which leaves it for another time."""
         self.decide(SKIP)
 
     def decide(self, choice: str, text: str | None = None) -> None:
@@ -159,7 +159,7 @@ class Deciding(Controller):
         self._on_decision()
 
     def action_rest(self, choice: str) -> None:
-        """Decide about all that are left, after one question."""
+        """Decide about all proposals that are left, after one question."""
         chosen, title, lines, left = rest_question(self._state, choice)
         if not chosen:
             told = "; ".join(left)

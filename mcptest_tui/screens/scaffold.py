@@ -76,7 +76,7 @@ class ScaffoldList(Lines):
         return self.rows[min(self.cursor, len(self.rows) - 1)]
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows, headings and notes among them."""
         return len(self.rows)
 
     def pieces(self, at: int, width: int) -> Sequence[Piece]:

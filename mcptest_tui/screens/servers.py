@@ -139,7 +139,7 @@ class ServersScreen(WorkScreen):
         return "reconnect" if server.connected else "start again" if server.state == "failed" else ""
 
     def idle_text(self, action: str) -> str:
-        """What has to be connected first."""
+        """Return why a key does nothing: which server must be connected first."""
         needed = action in ("connections.new_suite", "browser.filter", "requests.ping")
         return self.connections.idle_text() if needed else ""
 

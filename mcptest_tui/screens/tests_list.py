@@ -138,7 +138,7 @@ class Listing(Controller):
         )
 
     def on_row_list_folded(self, event: RowList.Folded) -> None:
-        """Fold a group, or all of them."""
+        """Fold or unfold a group, or all of them without an id."""
         if event.id is None:
             self._rows.fold_all(bool(event.closed))
             self.rebuild()
@@ -146,7 +146,7 @@ class Listing(Controller):
             self.rebuild()
 
     def on_row_list_marked(self) -> None:
-        """Count the marked tests in the status bar."""
+        """Update the status bar, which counts the marked tests."""
         self.workbench.refresh_status()
 
     def back(self) -> bool:
@@ -235,7 +235,7 @@ class Listing(Controller):
             self.show_test(row)
 
     def action_look_again(self) -> None:
-        """Look for suites that were made meanwhile."""
+        """Search for suites that were created since the last search."""
         known = len(self.workbench.store.documents)
 
         async def look() -> None:

@@ -34,7 +34,7 @@ ERRORS = "is:error"
 
 
 def no_messages_text() -> tuple[str, ...]:
-    """What stands there without a message."""
+    """Return the texts that an empty list of messages shows."""
     run, connect = (key_of("app.mode.1"), key_of("run.this")), (key_of("app.mode.3"), key_of("server.connect"))
     return (
         "",
@@ -119,7 +119,7 @@ class TrafficScreen(WorkScreen):
         return self.message.back() or self.listing.back()
 
     def status_text(self) -> Content:
-        """Errors, and whether the rows stand still."""
+        """Return the errors, and whether the list is paused, for the status bar."""
         parts = []
         if self.traffic.errors:
             parts.append((counted(self.traffic.errors, "error") + "  ", "$verdict-fail"))

@@ -44,7 +44,7 @@ class OpenMessage(Controller):
         self._follow_soon = Debounce(screen, FOLLOW_SECONDS, self._follow)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Without a message there is no other side."""
+        """Disable going to the other message of a pair while none is listed."""
         return True if self._traffic.shown else None
 
     @property

@@ -44,7 +44,7 @@ class TreeValues(Controller):
             in_background(self.screen, partial(self._find, tree, text, request, then), "value.find")
 
     def show(self, title: str, text: str, what: str = "the value") -> None:
-        """A text in a window, where it can be copied."""
+        """Show a text in a window from which it can be copied."""
         from mcptest_tui.screens.value import ValueWindow
 
         bench = self.workbench

@@ -126,7 +126,7 @@ def answer_line(answer: Mapping[str, object], called: Mapping[str, Any]) -> list
 
 
 def size_shown(size: int) -> str:
-    """`412 B`, `1.2 KB`, `20 MB`."""
+    """Return a size for people: `412 B`, `1.2 KB`, `20 MB`."""
     if size < 1000:
         return f"{size} B"
     for unit, factor in (("KB", 1e3), ("MB", 1e6), ("GB", 1e9)):

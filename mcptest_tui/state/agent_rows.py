@@ -29,7 +29,7 @@ ABOUT = {
 
 
 def clock_shown(at: float, now: float, *, seconds: bool) -> str:
-    """`12:41:07` today, or `12:41`; else `21 Nov`."""
+    """Return a time as `12:41:07` or `12:41` if it is today, else as `21 Nov`."""
     then = time.localtime(at)
     is_today = then[:3] == time.localtime(now)[:3]
     clock = "%H:%M:%S" if seconds else "%H:%M"

@@ -124,7 +124,7 @@ def _jury(rows: Sequence[Mapping[str, object]], at: int) -> Iterator[TextLine]:
 
 
 def _findings(judgement: Mapping[str, object], at: int) -> Iterator[TextLine]:
-    """What a judge found of single calls."""
+    """Return the lines about what a judge found in single calls."""
     extra = judgement.get("extra")
     rows = _rows(extra, "findings") if isinstance(extra, dict) else []
     if not rows:
@@ -235,7 +235,7 @@ def cost_lines(result: Mapping[str, object]) -> list[TextLine]:
 
 
 def spending_lines(rows: Sequence[Mapping[str, Any]], scorers: Sequence[Mapping[str, Any]] = ()) -> list[TextLine]:
-    """What each model and each scorer cost, as a table."""
+    """Return the cost of each model and each scorer as a table."""
     told = [(one_line(str(row.get("model") or "?"), 40), row) for row in rows]
     told += [(one_line(str(row.get("scorer") or "?"), 40), row) for row in scorers]
     width = max((cell_len(name) for name, _ in told), default=0)

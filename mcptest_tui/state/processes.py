@@ -131,7 +131,7 @@ def running_server_text(processes: Iterable[Process], suite: str, name: str) -> 
 
 
 def uptime_shown(seconds: float) -> str:
-    """`4 s`, `12 min`, `3 h 5 min`."""
+    """Return a duration for people: `4 s`, `12 min`, `3 h 5 min`."""
     seconds = max(seconds, 0)
     if seconds < 60:
         return f"{seconds:.0f} s"

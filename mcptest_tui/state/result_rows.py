@@ -190,7 +190,7 @@ def new_lines(row: TestRow, place: str, keys: Sequence[tuple[str, str]], repro: 
 
 
 def key_lines(keys: Sequence[tuple[str, str]]) -> list[TextLine]:
-    """What keys do, one a line."""
+    """Return one line for each key and what it does."""
     width = max((len(key) for key, _ in keys), default=0)
     return [line((f"{key:>{width}}  ", "key"), safe(what)) for key, what in keys]
 
@@ -601,7 +601,7 @@ def _slowest(timed: Sequence[tuple[str, float]]) -> list[TextLine]:
 
 
 def spark(values: Sequence[float]) -> str:
-    """Values as bars, the smallest the lowest."""
+    """Return the values as a row of bars; the smallest value has the lowest."""
     if not values:
         return ""
     low, high = min(values), max(values)
@@ -658,7 +658,7 @@ def _verdict(item: Mapping[str, object]) -> str:
 
 
 def _when(item: Mapping[str, object], now: float | None = None) -> str:
-    """A date as a person here reads it."""
+    """Return when a run started, as `today 12:41:07` or as a date and a time."""
     try:
         at = datetime.fromisoformat(str(item.get("started_at", ""))).astimezone()
     except ValueError:

@@ -73,7 +73,7 @@ def file_diff_lines(before: str, after: str, around: int = CONTEXT) -> list[Text
 
 
 def written_diff_lines(files: Sequence[Mapping[str, str]]) -> list[TextLine]:
-    """What was written, as the difference of each `{path, before, after}`."""
+    """Return the difference of each written file, given as `{path, before, after}`."""
     back, on = key_of("review.unwrite"), key_of("app.back")
     lines = [line((f"{back} takes it back, {on} goes on", "dim"))]
     for file in files:

@@ -224,7 +224,7 @@ def proposed_saving(saving: Saving, test: Mapping[str, object]) -> Saving:
 
 
 def proposals_of(method: str, answer: Mapping[str, object]) -> Iterator[Proposal]:
-    """Assertions that hold for this answer, those worth having chosen."""
+    """Return assertions that hold for this answer, the useful ones chosen."""
     if "error" in answer:
         error = answer["error"]
         if isinstance(error, dict):

@@ -114,7 +114,7 @@ class ConfigProblem(NamedTuple):
 
 
 class Servers:
-    """All servers by key, and the rows of the list."""
+    """All servers by key, and the rows of the list that shows them."""
 
     def __init__(self) -> None:
         self.by_key: dict[str, Server] = {}

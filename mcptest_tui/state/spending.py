@@ -73,7 +73,7 @@ def sum_text(costs: Sequence[float | None]) -> str:
 
 
 def usd(cost: float | None) -> str:
-    """`$0.0042`; `price unknown`, and `<$0.0001` for what four digits cannot show."""
+    """Return a cost as `$0.0042`, `<$0.0001` for less, or `price unknown`."""
     if cost is None:
         return UNKNOWN
     return "<$0.0001" if 0 < cost < 0.00005 else f"${cost:,.4f}"

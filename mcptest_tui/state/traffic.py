@@ -81,7 +81,7 @@ class Row:
 
     @property
     def took(self) -> float | None:
-        """Milliseconds between request and response, or the end of the session."""
+        """The milliseconds between request and response, or the end of the session."""
         return self.ms if self.answer is None else self.answer.ms
 
     @property

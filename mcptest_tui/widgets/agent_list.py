@@ -98,7 +98,7 @@ class AgentList(Lines):
 
 
 class AgentDetail(TextView):
-    """All about the row under the cursor."""
+    """The pane with all that is known about the row under the cursor."""
 
     HELP = HELP
 

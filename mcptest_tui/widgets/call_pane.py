@@ -27,7 +27,7 @@ INKS = {"pass": "bold $verdict-pass", "fail": "bold $verdict-fail", "hint": "$te
 
 
 class CallPane(Sturdy, Vertical):
-    """`form` is the `SchemaForm`, `result` the answer; the screen fills both."""
+    """The pane of one call: its `form` and its `result`, both filled by the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("form")
     DEFAULT_CSS = """

@@ -95,7 +95,7 @@ class Choice(Widget, can_focus=True):
         self.put(values[(at + step) % len(values)])
 
     def action_clear(self) -> None:
-        """Choose none of the options."""
+        """Clear the choice, so that none of the options is selected."""
         self.put("")
 
     def on_key(self, event: events.Key) -> None:

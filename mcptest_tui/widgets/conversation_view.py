@@ -28,7 +28,7 @@ INKS = ("system", "user", "assistant", "dim", "pass", "fail", "inconclusive", "s
 
 
 class ConversationView(Lines):
-    """Shows `Entry`s. The one under the cursor is `selected`."""
+    """Shows a conversation as `Entry`s; the one under the cursor is `selected`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("conversation")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"conversation-view--{ink}" for ink in INKS}

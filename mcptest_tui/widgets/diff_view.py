@@ -25,7 +25,7 @@ LEGEND = (("- expected", "diff-view--expected"), ("   ", ""), ("+ actual", "diff
 
 
 class DiffView(Lines):
-    """Shows `DiffRow`s."""
+    """Shows the difference between two values or texts as `DiffRow`s."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("diff")
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -43,7 +43,7 @@ class FilterInput(Line):
 
 
 class FilterBar(Sturdy, Vertical):
-    """One row when there is a filter, a second with words that fit while it is typed; none otherwise."""
+    """The line of a filter, shown while it is typed or set, with completions while it is typed."""
 
     DEFAULT_CSS = """
     FilterBar {

@@ -54,7 +54,7 @@ NARROW_RAILS = 20
 
 
 class GraphView(Lines):
-    """Shows `GraphNode`s. A node under the cursor is `selected`."""
+    """Shows a composition as a graph of `GraphNode`s; that under the cursor is `selected`."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("graph")
     COMPONENT_CLASSES: ClassVar[set[str]] = {

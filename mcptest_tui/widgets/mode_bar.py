@@ -68,7 +68,7 @@ class ModeBar(Widget):
                 self.post_message(self.Chosen(mode))
 
     def jump_targets(self) -> Iterator[tuple[int, int, str]]:
-        """(x, y, action) of every mode, for the jump overlay."""
+        """Return (x, y, action) of every mode, for the jump overlay."""
         for mode, start, _, _ in self._tabs():
             if mode:
                 yield start, 0, f"app.go('{mode}')"

@@ -118,7 +118,7 @@ class ProblemLine(Widget):
 
 
 def fix_text(problem: Diagnostic, line: str, keys: str) -> str:
-    """`nmae → name   f9 or alt+⏎ applies`; "" without a fix."""
+    """Return the fix as `nmae → name   f9 or alt+⏎ applies`, "" without one."""
     fix = problem.fix
     if problem.insert is not None and fix is None:
         return f"add `{problem.insert.path[-1]}`   {keys} applies"

@@ -219,7 +219,7 @@ class RowList(Lines):
             self.action_move(1)
 
     def action_fold_all(self, closed: bool) -> None:
-        """Fold or unfold all groups, by a message to the screen."""
+        """Request by a message that all blocks are folded, or everything is unfolded."""
         self.post_message(self.Folded(None, closed))
 
     def action_open_detail(self) -> None:
