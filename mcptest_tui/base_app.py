@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.filter import Monochrome, NoColor
 from textual.screen import ModalScreen
+from textual.widget import MountError
 from textual.worker import WorkerFailed
 
 from mcptest_tui.actions import by_id
@@ -279,6 +281,8 @@ class BaseApp(Sturdy, App[int]):
         error = error.error if isinstance(error, WorkerFailed) else error
         if error is problems.last:  # told already, or raised again by `Sturdy` to end the app
             return not problems.too_many
+        if self.return_code is not None and isinstance(error, (NoMatches, MountError)):
+            return True  # the app is ending: a screen that was still being opened has lost its widgets
         if not problems.note(error) or not self.is_running:
             return False
         from mcptest_tui.widgets.modals import ErrorPanel

@@ -94,9 +94,6 @@ class AssertionList(Lines):
         if twice or x < 4:
             self.action_take()
 
-    def action_choose(self) -> None:
-        """Do nothing on Enter: Space and clicks choose assertions here."""
-
 
 class YamlPreview(TextView):
     """Shows the lines of the suite around the test that would be added."""

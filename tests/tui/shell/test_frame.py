@@ -718,3 +718,12 @@ async def test_the_frame(workbench, demo):
             await until(pilot, lambda: not app.screen.query("Toast"))
             app.screen.test_list.focus()
             await pilot.pause()
+
+
+@pytest.mark.parametrize("milliseconds", [6, 15, 18, 21, 27, 36])
+async def test_quitting_while_a_screen_is_being_opened_shows_no_error(workbench, demo, milliseconds):
+    """The screen loses its widgets before all of them are there: it is not a bug, and nobody is told of one."""
+    async with workbench() as pilot:
+        pilot.app.go("edit")
+        await asyncio.sleep(milliseconds / 1000)
+        pilot.app.exit()
