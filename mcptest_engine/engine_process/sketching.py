@@ -148,25 +148,24 @@ class Sketching:
             return self._declared(description), ()
         settings: dict[str, Any] = {}
         remarks: list[str] = []
-        found: Mapping[str, Any] = {}
         is_url = bool(description.get("url")) and not description.get("command")
+        given: Mapping[str, Any] = {} if is_url else description
         if "found" in description:
             from mcptest_engine.engine_process.found import found_settings
 
-            found = found_settings(str(description["found"]), self._surroundings.start_dir, self._surroundings.environ)
-        given = found if "found" in description else {} if is_url else description
+            given = found_settings(str(description["found"]), self._surroundings.start_dir, self._surroundings.environ)
         values = {name: str(value) for name, value in (given.get("env") or {}).items()}
         secrets = {name: value for name, value in values.items() if is_secret_name(name)}
         if "found" in description:
-            if found.get("command"):
-                settings["command"] = declared_command([str(word) for word in found["command"]], secrets)
-            if found.get("url"):
-                settings["url"] = declared_url(str(found["url"]), secrets)
-            settings.update({"cwd": untemplated(found["cwd"])} if "cwd" in found else {})
+            if given.get("command"):
+                settings["command"] = declared_command([str(word) for word in given["command"]], secrets)
+            if given.get("url"):
+                settings["url"] = declared_url(str(given["url"]), secrets)
+            settings.update({"cwd": untemplated(given["cwd"])} if "cwd" in given else {})
             if values:
                 remarks.append(f"values are taken from where mcptest runs: {', '.join(values)}")
-            if found.get("headers"):
-                remarks.append(f"headers are not written down: {', '.join(found['headers'])}")
+            if given.get("headers"):
+                remarks.append(f"headers are not written down: {', '.join(given['headers'])}")
         elif is_url:
             token = description.get("bearer_token_env")
             settings = {
@@ -174,11 +173,8 @@ class Sketching:
                 **({"auth": {"bearer_token_env": token}} if token else {}),
             }
         else:
-            words = (
-                description["command"]
-                if not isinstance(description["command"], str)
-                else opened.session.spec.command or ()
-            )
+            command = description["command"]
+            words = (opened.session.spec.command or ()) if isinstance(command, str) else command
             settings = {"command": declared_command([str(word) for word in words], secrets)}
             settings.update({"cwd": untemplated(str(description["cwd"]))} if description.get("cwd") else {})
             if description.get("url"):

@@ -13,7 +13,6 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mcptest_engine.core.enums import Strength
 from mcptest_engine.core.results import ERROR_FAILURES, FailureKind, Verdict
 from mcptest_engine.core.sanitise import one_line
 from mcptest_engine.core.text import CHARACTERS_PER_TOKEN, counted
@@ -124,12 +123,10 @@ def _strength(record: RunRecord) -> str:
     counts = facts.strength_counts(record)
     if not counts or record.verdict is not Verdict.PASS:
         return ""
-    value, total = counts.get(Strength.VALUE, 0), sum(counts.values())
-    told = f"{value} of {counted(total, 'test')} {'checks' if 1 in (value, total) else 'check'} a value"
     weak = facts.weak_tests(record)
     shown = "; ".join(one_line(test.name, 100) for test in weak[:WEAK_NAMES])
     more = f"; and {len(weak) - WEAK_NAMES} more" if len(weak) > WEAK_NAMES else ""
-    return f"STRENGTH {told}{f', weak: {shown}{more}' if weak else ''}\n"
+    return f"STRENGTH {facts.value_checks(counts)}{f', weak: {shown}{more}' if weak else ''}\n"
 
 
 def _undecided(record: RunRecord) -> list[tuple[str, int]]:

@@ -119,6 +119,12 @@ def strength_counts(record: RunRecord) -> dict[Strength, int]:
     return {strength: count for strength in reversed(Strength) if (count := found.count(strength))}
 
 
+def value_checks(counts: Mapping[Strength, int]) -> str:
+    """Of the counts of `strength_counts`: `2 of 7 tests check a value`."""
+    value, total = counts.get(Strength.VALUE, 0), sum(counts.values())
+    return f"{value:,} of {total:,} {'test' if total == 1 else 'tests'} {'checks' if 1 in (value, total) else 'check'} a value"
+
+
 class Repeated(NamedTuple):
     """A test that `--repeat` ran several times: its name, and how many of the runs passed."""
 

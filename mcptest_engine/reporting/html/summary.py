@@ -192,7 +192,6 @@ def _strength(record: RunRecord) -> Html:
     counts = facts.strength_counts(record)
     if not counts:
         return _cell("How strongly", tag("p", "This record does not say how strong its tests are.", class_="muted"))
-    total, value = sum(counts.values()), counts.get(Strength.VALUE, 0)
     rows = [
         tag("li", f"{count:,} {'checks' if count == 1 else 'check'} {words}")
         for strength, words in _DEMANDS.items()
@@ -205,10 +204,7 @@ def _strength(record: RunRecord) -> Html:
         measured = tag(
             "p", f"{share} of wrong answers noticed, mean of {counted(len(scores), 'test')} (mcptest mutate)"
         )
-    title = (
-        f"How strongly: {value:,} of {counted(total, 'test')} {'checks' if 1 in (value, total) else 'check'} a value"
-    )
-    return _cell(title, tag("ul", *rows) if rows else None, measured)
+    return _cell(f"How strongly: {facts.value_checks(counts)}", tag("ul", *rows) if rows else None, measured)
 
 
 _DEMANDS: Mapping[Strength, str] = {

@@ -720,10 +720,12 @@ async def test_the_frame(workbench, demo):
             await pilot.pause()
 
 
-@pytest.mark.parametrize("milliseconds", [6, 15, 18, 21, 27, 36])
-async def test_quitting_while_a_screen_is_being_opened_shows_no_error(workbench, demo, milliseconds):
-    """The screen loses its widgets before all of them are there: it is not a bug, and nobody is told of one."""
+@pytest.mark.parametrize("turns", [1, 4, 8, 16, 32, 64, 128, 256])
+async def test_ending_while_a_screen_is_being_opened_is_not_taken_for_a_bug(workbench, demo, turns):
+    """So many turns of the loop after the switch, the screen loses its widgets before all of them are there."""
     async with workbench() as pilot:
         pilot.app.go("edit")
-        await asyncio.sleep(milliseconds / 1000)
+        for _ in range(turns):
+            await asyncio.sleep(0)
         pilot.app.exit()
+    assert pilot.app.problems.count == 0
