@@ -236,7 +236,10 @@ def _acted(record: RunRecord) -> Html:
         return _cell("Calls with effects: none" if not called else "Calls with effects", tag("p", told, class_="muted"))
     total = sum(row.count for row in record.effects.calls)
     if not rows:
-        told = f"All {counted(total, 'call')} were of tools that are read-only, or presumed so by their names."
+        all_calls = (
+            "The only call was of a tool that is" if total == 1 else f"All {total:,} calls were of tools that are"
+        )
+        told = f"{all_calls} read-only, or presumed so by name."
         return _cell("Calls with effects: none", tag("p", told, class_="muted"), kind="pass")
     items = [tag("li", *_effect(row)) for row in rows[:SHOWN]]
     more = tag("li", tag("a", f"and {len(rows) - SHOWN:,} more", href="#effects")) if len(rows) > SHOWN else None
